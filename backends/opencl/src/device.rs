@@ -438,20 +438,21 @@ impl Device for OpenClDevice {
 
     unsafe fn free(&self, memory: RawAllocation) {
         if home().is_here() {
-            // SAFETY: the caller's promise is the same.
+            // SAFETY: the memory is from `alloc` of this device and was not freed, and no command uses it
+            // (`Device::free`).
             unsafe { self.shared.memory.free(memory) };
         }
     }
 
     unsafe fn map(&self, ptr: UsmPtr, bytes: usize, write: bool) -> Result<()> {
         home().check()?;
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the range is in memory of this device that no command accesses (`Device::map`).
         unsafe { self.shared.memory.map(|| self.shared.service().map(Arc::as_ref), ptr, bytes, write) }
     }
 
     unsafe fn unmap(&self, ptr: UsmPtr, _bytes: usize) -> Result<()> {
         home().check()?;
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the range was mapped by `map`, and nothing on the host uses it any more (`Device::unmap`).
         unsafe { self.shared.memory.unmap(|| self.shared.service().map(Arc::as_ref), ptr) }
     }
 

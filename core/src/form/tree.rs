@@ -11,7 +11,7 @@
 //! and numbers the statements; who reads a form uses it.
 //!
 //! The types are public and can be written by hand, so a target may rely on nothing that `verify.rs` does not
-//! check. A new statement is a variant here first; the recipe in CONTRIBUTING.md has the other files.
+//! check. A new statement is a variant here first; the recipe in `CONTRIBUTING.md` has the other files.
 
 use std::sync::Arc;
 

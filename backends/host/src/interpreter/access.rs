@@ -112,7 +112,9 @@ unsafe fn copy(to: *mut u8, from: *const u8, size: usize) {
 /// Loads.
 ///
 /// # Safety
-/// The elements of the place are readable, and no other thread writes them meanwhile, but as the kernel itself does.
+/// - The elements of the place, by its start, shape and strides, are readable. Indices may be any numbers.
+/// - No other thread writes them meanwhile, but as the kernel itself does.
+/// - The processor has the instruction set.
 pub(super) unsafe fn load(
     frame: &mut Frame,
     place: &Place,
@@ -210,7 +212,9 @@ unsafe fn load_row(isa: Isa, to: *mut u8, from: *const u8, step: isize, size: us
 /// Stores, in the order of lanes.
 ///
 /// # Safety
-/// The elements of the place are writable, and no other thread accesses them meanwhile, but as the kernel itself does.
+/// - The elements of the place, by its start, shape and strides, are writable. Indices may be any numbers.
+/// - No other thread accesses them meanwhile, but as the kernel itself does.
+/// - The processor has the instruction set.
 pub(super) unsafe fn store(frame: &mut Frame, place: &Place, indices: &Indices, value: Arg, isa: Isa) {
     if place.is_empty() {
         return;

@@ -525,8 +525,11 @@ impl Code {
     /// Runs every step on `len` elements.
     ///
     /// # Safety
-    /// `1 ≤ len ≤ tile_len`; [`prepare`](Self::prepare) was called with enough scratch memory; the slots of inputs and
-    /// outputs hold addresses of `len` elements as compiled, packed ones are gathered.
+    /// - `1 ≤ len ≤ tile_len`.
+    /// - [`prepare`](Self::prepare) was called with enough scratch memory, and nothing else uses it.
+    /// - The slots of inputs and outputs hold addresses of `len` elements that lie as the code was compiled for; packed inputs are
+    ///   gathered.
+    /// - Outputs are writable, and overlap nothing but, exactly, an input.
     #[inline]
     pub(super) unsafe fn run(&self, slots: &Slots, len: usize) {
         // SAFETY: `run_with` has the contract of this function.

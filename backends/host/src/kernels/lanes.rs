@@ -49,7 +49,8 @@ impl<T: Copy + Into<i64>> Kernel for Along<T> {
 /// Adds to offsets what the indices of `len` lanes along an axis come to.
 ///
 /// # Safety
-/// There are `len` integers at `index`, of 4 or 8 bytes with a sign, aligned. The processor has the instruction set.
+/// - There are `len` integers with a sign at `index`, of `size` bytes (4 or 8), aligned and readable. They may be any numbers.
+/// - The processor has the instruction set.
 pub(crate) unsafe fn along(
     isa: Isa,
     offsets: &mut Offsets,
@@ -84,8 +85,9 @@ impl<T: Copy> Kernel for At<T> {
 /// Gathers the elements of `len` lanes.
 ///
 /// # Safety
-/// `src` and each offset make the address of a readable element, and there is room for all at `dst`, apart from them. The
-/// processor has the instruction set.
+/// - `src` and each of the first `len` offsets make the address of a readable element of `size` bytes (1, 2, 4, 8 or 16).
+/// - There is room for as many at `dst`, apart from them.
+/// - The processor has the instruction set.
 pub(crate) unsafe fn gather_at(
     isa: Isa,
     dst: *mut u8,

@@ -560,7 +560,9 @@ impl Reduction {
     /// Folds one segment of a place's points, tiles running along folded dimensions.
     ///
     /// # Safety
-    /// The contract of [`run`](super::run); the place is one of the plan, `slots` are prepared, and `acc` is a partial.
+    /// - The contract of [`run`](super::run) holds for the plan that this was made of.
+    /// - The place is one of the plan, and `segment` one of its segments.
+    /// - `slots` are prepared, and `acc` is a partial; nothing else uses either.
     unsafe fn segment(&self, slots: &mut Slots, place: &Place<'_>, segment: usize, acc: *mut u8) {
         let Tiles { code, space, .. } = &self.lane;
         let (start, end) = (self.points(segment), self.points(segment + 1));

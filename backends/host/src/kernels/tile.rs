@@ -229,8 +229,9 @@ impl Tiles {
     /// next panel is fetched meanwhile.
     ///
     /// # Safety
-    /// As for [`range`](Self::range); the rows differ in the last dimension but one only; the memory at `panel` has room
-    /// for [`PANEL_BYTES`] per turned input.
+    /// - The cursor is at the start of a row, and `rows` rows from it on are within the space and differ in the last dimension but one
+    ///   only; of these the contract of [`range`](Self::range) holds.
+    /// - The memory at `panel` has room for [`PANEL_BYTES`] per turned input, and nothing else uses it.
     unsafe fn panel(
         &self,
         start: &Cursor,

@@ -10,7 +10,7 @@
 //! Python's and Rust's kernels read. A builder is used once for each kernel and dtype, so nothing here needs
 //! to be fast; but sizes come from users, and what grows is asked for (`heap`). `blocks.rs` opens and closes
 //! blocks, `signs.rs` compares integers with and without a sign. For a new statement see the recipe in
-//! CONTRIBUTING.md.
+//! `CONTRIBUTING.md`.
 
 mod blocks;
 mod signs;

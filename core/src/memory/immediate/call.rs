@@ -398,8 +398,9 @@ impl<'a> Call<'a> {
     /// Calls the function on elements that lie one after another, or are one for all.
     ///
     /// # Safety
-    /// As for `compute`; `places` are those of as many elements as there are results of each operand that is no value, or of one
-    /// that is the same for all.
+    /// - The contract of [`compute`](Self::compute) holds.
+    /// - At the place of each operand that is no value, there are as many elements as results, one after another, or one that is the
+    ///   same for all.
     unsafe fn run(&self, dst: *mut u8, places: [*const u8; MAX_OPERANDS]) {
         // SAFETY: the memory is the function's device's (`array`, `write`), which computes in it on this thread
         // (`backend::Device::elements_fn`). Operands are inside their allocations and aligned (`place`), or values, aligned for

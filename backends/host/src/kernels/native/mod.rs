@@ -59,8 +59,8 @@ impl Called {
     /// Computes `len` elements.
     ///
     /// # Safety
-    /// The slots hold the addresses of so many elements, or of one where the stretch was found with one for all; what is written
-    /// overlaps nothing but exactly what is read.
+    /// - The slots hold the addresses of so many elements, or of one where the stretch was found with one for all.
+    /// - What is written overlaps nothing but, exactly, what is read.
     pub(super) unsafe fn run(&self, address: impl Fn(u8) -> *mut u8, len: usize) {
         let mut operands = [std::ptr::null_mut(); MOST_OPERANDS];
         for (operand, &slot) in operands.iter_mut().zip(&self.slots) {
