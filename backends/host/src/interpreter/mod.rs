@@ -69,7 +69,7 @@ pub(crate) fn supports(kernel: &Kernel, tuning: &Tuning) -> Support {
 /// - The processor has the instruction set of `tuning`.
 pub(crate) unsafe fn run_kernel(launch: &KernelLaunch, tuning: &Tuning) -> Result<()> {
     #[cfg(all(feature = "native", target_arch = "x86_64", unix))]
-    // SAFETY: the caller's contract.
+    // SAFETY: `compiled::run` has the contract of this function.
     if let Some(done) = unsafe { compiled::run(launch, tuning) } {
         return done;
     }

@@ -162,7 +162,8 @@ impl Group<'_> {
             Kind::Set { variable, value, moves, choose } => set(frame, *variable, *value, *moves, *choose),
             Kind::Store { object, indices, value } => {
                 self.touch(frame, *object, indices, Access::Write, &step.at)?;
-                // SAFETY: as for a load; arrays that a kernel stores to are writable.
+                // SAFETY: the launch's contract (`run_kernel`): its arrays are accessible while it runs, and
+                // those that a kernel stores to are writable.
                 unsafe { access::store(frame, &self.places[object.number()], indices, *value, self.isa) };
             }
             Kind::Atomic(rmw) => {
@@ -172,7 +173,9 @@ impl Group<'_> {
                     _ => Access::AtomicUpdate,
                 };
                 self.touch(frame, rmw.object, &rmw.indices, access, &step.at)?;
-                // SAFETY: as for a store.
+                // SAFETY: the launch's contract (`run_kernel`): its arrays are accessible while it runs,
+                // those that a kernel changes are writable, and others access such elements by atomic
+                // accesses only.
                 unsafe { access::atomic(frame, &self.places[rmw.object.number()], rmw, self.isa) };
             }
             Kind::Fence(order) => {

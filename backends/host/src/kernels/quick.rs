@@ -477,7 +477,7 @@ unsafe fn write_block<V: Ordered>(block: [V; AHEAD], pivots: V, words: *mut V::E
 /// As for [`Ordered::divide`].
 #[inline(always)]
 unsafe fn write<V: Ordered>(v: V, pivots: V, words: *mut V::Elem, ends: &mut [usize; 2]) {
-    // SAFETY: the caller's contract.
+    // SAFETY: there is room for a vector at either end of what may be written.
     let count = unsafe { v.divide(pivots, words.add(ends[0]), words.add(ends[1])) };
     ends[0] += count;
     ends[1] -= V::LEN - count;

@@ -66,7 +66,8 @@ impl Called {
         for (operand, &slot) in operands.iter_mut().zip(&self.slots) {
             *operand = address(slot);
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: the operands are `len` elements each, or one for all, as the stretch was found, and what is
+        // written overlaps nothing but, exactly, what is read.
         unsafe { self.function.run(&operands[..self.slots.len()], &self.sizes, len) };
     }
 }
