@@ -1,5 +1,22 @@
-//! A program: a short list of scalar operations in single-assignment form, over inputs and constants. A single
-//! operator is a program of length one, so fused and unfused work run through the same code.
+//! A program: a short list of scalar operations in single-assignment form, over inputs and constants. A
+//! single operator is a program of length one, so fused and unfused work run through the same code.
+//!
+//! ```text
+//! sqrt(a*a + b*b) > 2       inputs 0, 1: float32        constants 0: 2.0
+//!   step 0  multiply  input 0, input 0
+//!   step 1  multiply  input 1, input 1
+//!   step 2  add       step 0, step 1
+//!   step 3  sqrt      step 2
+//!   step 4  greater   step 3, constant 0   → bool       output: step 4
+//! ```
+//! [`ProgramBuilder`] is the only way to make one, and it checks each operand: a backend relies on it that
+//! operands are earlier, that dtypes are what the operation takes, and that there are no more steps, inputs
+//! and outputs than the limits say. Those limits are what kernels have room for on the stack and in
+//! arguments: fusion stops there.
+//!
+//! A program has no loops and no layout; how often it is run and where operands lie is the plan's
+//! (`plan.rs`). Each step rounds as the operation does alone, so fusing changes no bit. [`Fold`] is beside
+//! it, as it is the other half of a reduction.
 
 use smallvec::SmallVec;
 

@@ -1,4 +1,18 @@
 //! OpenCL devices: what they are, and what their queues share.
+//!
+//! `OpenClDevice` answers core; `Shared` is what queues, events and kernels hold of it, and lives as long as
+//! any of them. Its fields are dropped in the order in which they stand: what belongs to the context before
+//! the context.
+//!
+//! `open` asks the runtime everything once. A question that the runtime does not know counts as *no*; one
+//! that fails to be answered is an error, and the device is not there (`known`). From the answers come three
+//! things: core's description (`DeviceInfo`), what core may ask of it (`Capabilities`), and what the texts of
+//! kernels may rely on ([`Target`]). A new extension is a field of `Target`, asked for in `target`; whatever
+//! a text does by it has to be in the kernel's key.
+//!
+//! A device that is lost stays lost to this process (`lose`): what is submitted then is refused (`usable`).
+//! What takes time is to be elsewhere: a queue's commands are in `queue.rs` and `enqueue.rs`, memory in
+//! `memory.rs`, compiled kernels in `program.rs`.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Instant;
@@ -46,7 +60,7 @@ pub(crate) struct OpenClDevice {
 pub(crate) struct Platform(pub(crate) cl_platform_id);
 // SAFETY: a platform is a constant of the process; the runtime allows its use from any thread.
 unsafe impl Send for Platform {}
-// SAFETY: as for Send.
+// SAFETY: a platform is a constant of the process, of which a shared reference gives no more than its handle.
 unsafe impl Sync for Platform {}
 
 /// What queues, events and kernels share of a device. The fields are dropped in this order: what belongs to the context
@@ -424,20 +438,21 @@ impl Device for OpenClDevice {
 
     unsafe fn free(&self, memory: RawAllocation) {
         if home().is_here() {
-            // SAFETY: the caller's promise is the same.
+            // SAFETY: the memory is from `alloc` of this device and was not freed, and no command uses it
+            // (`Device::free`).
             unsafe { self.shared.memory.free(memory) };
         }
     }
 
     unsafe fn map(&self, ptr: UsmPtr, bytes: usize, write: bool) -> Result<()> {
         home().check()?;
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the range is in memory of this device that no command accesses (`Device::map`).
         unsafe { self.shared.memory.map(|| self.shared.service().map(Arc::as_ref), ptr, bytes, write) }
     }
 
     unsafe fn unmap(&self, ptr: UsmPtr, _bytes: usize) -> Result<()> {
         home().check()?;
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the range was mapped by `map`, and nothing on the host uses it any more (`Device::unmap`).
         unsafe { self.shared.memory.unmap(|| self.shared.service().map(Arc::as_ref), ptr) }
     }
 
@@ -509,7 +524,7 @@ impl Device for OpenClDevice {
 pub(crate) struct DevicePart(cl_device_id);
 // SAFETY: OpenCL's objects may be used from any thread (OpenCL 3.0 API, section 2.6).
 unsafe impl Send for DevicePart {}
-// SAFETY: as for Send.
+// SAFETY: OpenCL's objects may be used from any thread (OpenCL 3.0 API, section 2.6), by several at once.
 unsafe impl Sync for DevicePart {}
 
 impl Drop for DevicePart {

@@ -1,4 +1,18 @@
-//! Why a device of OpenCL is not found: the loader, the drivers that it is told of, what they say, and the files of devices.
+//! Why a device of OpenCL is not found: the loader, the drivers that it is told of, what they say, and the
+//! files of devices.
+//!
+//! The findings are the doctor's. A device can be lost at each step of its way here:
+//! ```text
+//! hardware on the bus ─► file of a device ─► loader ─► drivers that it is told of ─► platforms ─► devices that were refused
+//! ```
+//! Each is a line on what is there, or a problem with what mends it. Everything is looked up as the loader
+//! does it (variables, the vendors' folder, the first line of each file), for a diagnosis that looks
+//! elsewhere sends users there. Libraries that were opened stay open: few drivers are tested for being
+//! unloaded. Without a loader no driver's code is run.
+//!
+//! It is called when something is wrong, so it may be slow, but must not fail: what cannot be read is a
+//! finding. Another place where drivers are named, or another maker of GPUs, is a line in the constants; a
+//! variable also needs its line in `docs/site/doctor.md`.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;

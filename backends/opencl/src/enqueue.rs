@@ -1,4 +1,18 @@
 //! Commands as the runtime's commands: kernels with their arguments, copies, fills, markers.
+//!
+//! A command goes through two steps. `ready` finds all kernels that it needs; if one is not compiled, nothing
+//! has happened, and the command becomes the rest of its submission (`compile_and_enqueue`, without core's
+//! locks). Then `enqueue` gives it to the runtime:
+//! ```text
+//! plan ─► Work: stages of kernels ─► in order: one after the other      out of order: events between, one at the end
+//! ```
+//! One event stands for all of a command. If the third of five calls fails, the first two are under way:
+//! `abandon` waits for them, so that a failure always means that nothing is.
+//!
+//! A kernel's arguments are its object's state, so it is locked from the first argument to the enqueueing
+//! (`run`); values are copied by the runtime, memory has to live until the event, which core sees to. A
+//! launch takes microseconds in the runtime: a command that is a single kernel has no event of its own where
+//! the queue is in order.
 
 use std::sync::{Arc, PoisonError};
 
@@ -146,7 +160,8 @@ fn report(
         let waits: SmallVec<[cl_event; 1]> = wait(&native);
         native.parts.extend(run(device, queue, kernel, call, Some(memory), &waits, true)?);
         let waits: SmallVec<[cl_event; 1]> = wait(&native);
-        // SAFETY: as above; the report is as large, and stays where it is until the copy has ended, below.
+        // SAFETY: the block has as many bytes as are copied; the report is as large, and stays where it is
+        // until the copy has ended, below.
         let read = unsafe { device.memory.enqueue_copy(&queue.object, to, memory, bytes, &waits) }?;
         native.parts.push(read);
         queue.touch();
@@ -194,7 +209,8 @@ fn enqueue(
         }
         Command::Fill { dst, bytes, pattern, pattern_bytes } => {
             let pattern = &pattern[..*pattern_bytes];
-            // SAFETY: as for a copy; the pattern's length divides the range's (the contract of `Command::Fill`).
+            // SAFETY: the range is valid until the event is complete (the contract of `Queue::submit`); the
+            // pattern's length divides the range's (the contract of `Command::Fill`).
             let event = unsafe { device.memory.enqueue_fill(&queue.object, *dst, *bytes, pattern, waits) }?;
             native.parts.push(event);
         }
@@ -363,14 +379,15 @@ fn run(
             }
             Argument::Scratch(offset) => {
                 let start = scratch.unwrap_or(UsmPtr::NULL).byte_offset(offset.cast_signed());
-                // SAFETY: as above; the block has as many bytes as the work asked for.
+                // SAFETY: the kernel is live and locked; its text has a pointer here, made from the same
+                // list, and the block has as many bytes as the work asked for.
                 index = unsafe { device.memory.set_argument(raw, index, start) }?;
                 return Ok(());
             }
             Argument::Bytes(bytes) => (bytes.len(), bytes.as_ptr()),
             Argument::Local(bytes) => (*bytes, std::ptr::null()),
         };
-        // SAFETY: as above; the value has as many bytes as the parameter's type.
+        // SAFETY: the kernel is live and locked; the value has as many bytes as the parameter's type.
         unsafe { set_value(raw, index, bytes.0, bytes.1) }?;
         index += 1;
         Ok(())
@@ -389,7 +406,8 @@ pub(crate) unsafe fn set_value(
     bytes: usize,
     value: *const u8,
 ) -> Result<(), i32> {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the kernel is live and no other thread sets its arguments; the value has as many bytes, or is
+    // local memory of so many.
     unsafe { set_kernel_arg(kernel, index, bytes, value.cast()) }
 }
 

@@ -290,7 +290,8 @@ impl Memory {
         match unsafe { mem::create_buffer(self.context, flags, bytes, raw) } {
             Ok(object) => Ok(MemoryObject::new(object)),
             Err(code) => {
-                // SAFETY: as above; nothing else knows the address.
+                // SAFETY: the runtime just gave this memory in this context, and no object was made of it;
+                // nothing else knows the address.
                 let _ = unsafe { mem::svm_free(self.context, raw) };
                 Err(failed("clCreateBuffer", format!("{bytes} bytes of shared virtual memory"), code))
             }
@@ -542,7 +543,8 @@ impl Memory {
     ) -> Result<EventObject> {
         let (count, list) = wait_list(waits);
         let (value, size) = (pattern.as_ptr().cast::<c_void>(), pattern.len());
-        // SAFETY: as in `enqueue_copy`; the runtime copies the pattern before it returns.
+        // SAFETY: the range is inside of memory that lives until the event is complete, and is a multiple of
+        // the pattern; the runtime copies the pattern before it returns.
         let outcome = unsafe {
             match self.place(dst) {
                 Place::Object(to, at) => {

@@ -1,4 +1,18 @@
 //! Queues: commands to the runtime's commands, and what is held back until it can go there.
+//!
+//! A command's waits are of two sorts ([`Waits`]): events that the runtime has itself, which it waits for,
+//! and all others (of the host, of other devices, of commands that are held back), which this backend waits
+//! for. If there are any of the latter, the command is held, and the worker gives it to the runtime when they
+//! are over.
+//! ```text
+//! submit ─► all waits the runtime's?  yes: enqueued now          (kernels missing: compiled first, by this thread, without locks)
+//!                                     no:  held ─► worker, when they are over ─► enqueued
+//! ```
+//! So nothing in the runtime waits for this process, and no lock is held over a wait. On an in-order queue,
+//! what comes behind a held command is held, too.
+//!
+//! Commands without an event are numbered; a marker stands for all before it ([`NativeQueue`]). Whatever is
+//! added here has to keep `submit` short: it runs under the locks of core.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -293,7 +293,8 @@ fn enqueue_all(
     }
     for (to, from, bytes) in back {
         let last: SmallVec<[cl_event; 1]> = native.parts.last().map(EventObject::raw).into_iter().collect();
-        // SAFETY: as above; the copy begins when the kernel, or the copy before it, has ended.
+        // SAFETY: staging memory and its target have as many bytes, and live until the event is complete; the
+        // copy begins when the kernel, or the copy before it, has ended.
         let event = unsafe { device.memory.enqueue_copy(&queue.object, to, from, bytes, &last) }?;
         native.parts.push(event);
     }

@@ -214,7 +214,8 @@ unsafe fn copy_now(end: &End, dst: UsmPtr, src: UsmPtr, bytes: usize) -> Result<
         unsafe { std::ptr::copy_nonoverlapping(src.as_ptr(), dst.as_ptr(), bytes) };
         return Ok(());
     };
-    // SAFETY: the caller's promise is the same; the event is waited for.
+    // SAFETY: both ranges are valid, by this function's contract, one of them is this device's, and they live
+    // until the event is complete, which is waited for.
     let event = unsafe { device.memory.enqueue_copy(&queue.object, dst, src, bytes, &[]) }?;
     device.finished("clWaitForEvents", opencl3::event::wait_for_events(&[event.raw()]))
 }

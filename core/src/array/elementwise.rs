@@ -1,4 +1,20 @@
 //! Elementwise operations: promotion, broadcasting, placement, recording; in-place and `out` forms.
+//!
+//! `elementwise` is the door for all of them. It tries the roads from the shortest to the longest, and each
+//! either takes the whole operation or leaves it to the next one:
+//! ```text
+//! elementwise_alike       operands lie alike, few elements     computed now, in one call
+//! axis_order::joint       axes are in another order            the same operation along the other axes
+//! elementwise_gathered    few elements, in any layout          gathered on the stack, computed now
+//! immediate::elementwise  scalars, broadcasting                computed now, in one call or row by row
+//! record                  everything else                      a node, computed when it is needed
+//! ```
+//! `prepare` is where promotion, broadcasting and placement are decided, and every error is found there: a
+//! short road that meets anything unusual says no, and `prepare` then names what is wrong. So a rule about
+//! dtypes or shapes is changed in `prepare`, and the short roads have to refuse what they do not know.
+//!
+//! On 16 elements the way here takes longer than the computation: an allocation or a second look at an
+//! operand shows in the benchmark (`cargo xtask bench --call add`).
 
 use smallvec::SmallVec;
 

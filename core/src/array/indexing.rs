@@ -1,4 +1,20 @@
-//! Elements at places that arrays name: along one axis, along several at once, mixed with slices. NumPy's rules.
+//! Elements at places that arrays name: along one axis, along several at once, mixed with slices. NumPy's
+//! rules.
+//!
+//! An index is turned into an `Addressing`: the dimensions of the result, and for each indexed axis the
+//! places along it, with a stride for each of these dimensions. `addressing.rs` makes one gather or scatter
+//! of it.
+//! ```text
+//! x[:, rows, cols]   of an x of shape (n, 8, 9), rows of (5, 1) and cols of (4,):
+//!                    dims (n, 5, 4); places of axis 1 with strides (0, 1, 0), of axis 2 with (0, 0, 1)
+//! ```
+//! `walk_index` goes through the items; a mask becomes the places at which it is true (`nonzero`). Places are
+//! checked on the way (`IndexMode::Check`), by the device where it has such a kernel, else by a pass of its
+//! own: an error names the place before anything is written.
+//!
+//! Few elements of one row are taken and put at once (`taken_at_once`, `is_put_at_once`), without a plan.
+//! What limits the rest is the memory access of each place. A new sort of item is a variant of [`Index`] and
+//! its arm in `walk_index`.
 
 use smallvec::SmallVec;
 

@@ -1,5 +1,20 @@
-//! Random numbers of further distributions, choices, and generators apart from each other. What is drawn by rejection is a
-//! kernel: an item draws from the streams of its own place until a number is taken, whatever the others do.
+//! Random numbers of further distributions, choices, and generators apart from each other. What is drawn by
+//! rejection is a kernel: an item draws from the streams of its own place until a number is taken, whatever
+//! the others do.
+//!
+//! A number depends on the seed and its place alone, never on threads, levels or how many are drawn at once.
+//! That is why nothing here draws in sequence:
+//! ```text
+//! (seed, counter + i, stream)  ──Philox──►  64 random bits of number i
+//! ```
+//! `counter` goes on by as many places as numbers were asked for. A distribution that is a formula of uniform
+//! or normal numbers is written in array operations, and fused; one that rejects attempts is a kernel in
+//! `draws.rs`, with a stream for each attempt. `spawn` and `reserve` give generators whose places nobody else
+//! has.
+//!
+//! A new distribution needs nothing but its function here, and tests of its moments. A change of the way from
+//! bits to numbers changes the numbers of every seed that somebody has written down: it belongs in the
+//! changelog.
 
 use super::draws;
 use super::kernels::ByDtype;

@@ -1,5 +1,17 @@
-//! The form of a kernel: structured, plain data. Targets walk it, [`KernelBuilder`](super::KernelBuilder) makes it, and
-//! one verifier says whether it is well formed.
+//! The form of a kernel: structured, plain data. Targets walk it, [`KernelBuilder`](super::KernelBuilder)
+//! makes it, and one verifier says whether it is well formed.
+//!
+//! ```text
+//! Form ─ parameters, objects (arrays), variables, the dtype of each value
+//!      └ body: [Statement] ─ Let value = Expression │ Set variable │ Store │ If { [Statement] } │ For { [Statement] } │ Barrier │ …
+//! ```
+//! A value is defined once and never changes; what changes is a variable, or an element of an object. Blocks
+//! are lists inside of statements, and jumps name no label: `Break`, `Continue` and `Return` leave the
+//! innermost loop or call. So targets need no graph. [`Form::walk`] goes through all of it without recursion,
+//! and numbers the statements; who reads a form uses it.
+//!
+//! The types are public and can be written by hand, so a target may rely on nothing that `verify.rs` does not
+//! check. A new statement is a variant here first; the recipe in `CONTRIBUTING.md` has the other files.
 
 use std::sync::Arc;
 

@@ -1,4 +1,8 @@
 //! Layouts against naive enumeration.
+//!
+//! The oracle lists the address of every element of a layout, and answers by comparing lists: whether views
+//! reach outside, whether two overlap, what a reshape without a copy is. It is slow and obviously right;
+//! shapes are small, and most are drawn at random (`strategies.rs`).
 
 mod oracle;
 

@@ -1,4 +1,20 @@
 //! Flushing: from recorded operations to one submission.
+//!
+//! ```text
+//! settle      which nodes of the expression merge, which are computed first, which are kept (`expression.rs`)
+//! Emission    one program of them, and its inputs
+//! plan::…     the program and the layouts: plans of at most `MAX_PLAN_DIMS` dimensions
+//! submit      all plans as one command, in stages where some read what others write
+//! settle      the nodes have memory, whose events the scheduler has noted
+//! ```
+//! `evaluate_part` and `evaluate_fold` are everything but the submission, for elementwise expressions and for
+//! reductions; `submit` joins several of them. They run under the queue's flush lock, where nothing is
+//! computed or waited for: where memory is missing, `Batch::run` gives the lock up, waits, and begins again.
+//! So what is here may run twice for one flush.
+//!
+//! An output that overlaps an input other than exactly has a copy made of that input first (`separate`):
+//! plans may not. The time is that of planning, some microseconds for each flush; `reduce` saves the
+//! submission where one thread is as fast.
 
 use std::sync::Arc;
 

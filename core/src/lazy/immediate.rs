@@ -1,5 +1,21 @@
-//! Work on a few elements, done at once on the calling thread where nothing stands against it: operands of one dtype, in
-//! memory, of one queue. Everything else, and everything that is wrong, is left to the ordinary way.
+//! Work on a few elements, done at once on the calling thread where nothing stands against it: operands of
+//! one dtype, in memory, of one queue. Everything else, and everything that is wrong, is left to the ordinary
+//! way.
+//!
+//! This half knows arrays: layouts, queues, scalars. The other one, `memory/immediate`, knows memory: it
+//! holds the operands while it computes. Each function here answers `None` for *not this way*, and has
+//! changed nothing then; its caller goes on to record or submit.
+//! ```text
+//! elementwise_alike      all operands lie as the result does         one call
+//! elementwise_gathered   some lie otherwise: gathered on the stack   one call
+//! elementwise            scalars, broadcasting, other orders         row by row
+//! OnRow                  a sort, a search, a mask, places: one row   `RowWork`
+//! ```
+//! Results have the bits of the plan that would compute the same. No error is made here but for memory: what
+//! is wrong with operands is said by `array/elementwise.rs`, in one place.
+//!
+//! For 16 elements the way here is most of the time. So operands are looked at once, their number is a
+//! constant of the function, and arrays are not moved.
 
 use std::borrow::Borrow;
 use std::sync::Arc;

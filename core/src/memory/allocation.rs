@@ -1,4 +1,20 @@
 //! One allocation: who owns it, who accesses it, and when it may be freed.
+//!
+//! An allocation is a block of the device's pool, or memory from elsewhere with its deleter. Two things keep
+//! it from being freed: owners (`Arc`), and work under way, which its track has. When the last owner goes
+//! while work is under way, the memory is freed by whoever sees the end of that work, and nobody waits.
+//! ```text
+//! owners > 0      in use
+//! owners = 0      accesses over?  yes: to the pool, or the deleter
+//!                                 no:  the same, when they are
+//! ```
+//! `marks` says what others may know or do: the address was handed out and may come back, it is known outside
+//! for good (then work is complete before a call returns), it is read-only, part of another allocation, a
+//! file's, or lent.
+//!
+//! Whoever accesses elements has the track's lock or holds it (`track.rs`); whoever has locks of several
+//! takes them by address. Deleters are code of others and run under no lock. An allocation is made for every
+//! small result: its size, and each atomic access on its way, show in the benchmark.
 
 use std::fmt;
 use std::ops::Range;
@@ -139,9 +155,10 @@ impl Allocation {
     /// it keeps.
     ///
     /// # Safety
-    /// `bytes` from `ptr` on stay readable (and writable, unless every array on it is read-only) by the device, and,
-    /// for host and shared kinds, by the host, until the deleter is called, or are of `whole`, which is exported and no
-    /// part itself; nothing outside accesses them in conflict with work that is submitted here.
+    /// - `bytes` bytes from `ptr` on stay readable by the device, and, for host and shared kinds, by the host, until the deleter is
+    ///   called; and writable, unless every array on them is read-only.
+    /// - Or they are of `whole`, which is exported and no part itself.
+    /// - Nothing outside accesses them in conflict with work that is submitted here.
     pub(crate) unsafe fn adopt(
         device: &Device,
         kind: UsmKind,

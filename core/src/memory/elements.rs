@@ -21,8 +21,9 @@ macro_rules! elements {
             /// The elements of a layout whose first one is at `start`.
             ///
             /// # Safety
-            /// All of them are initialised memory, valid for `T`, and stay so for the lifetime; nobody writes them meanwhile and,
-            /// where they are lent for writing, nobody else has them and no two of them share memory.
+            /// - All of them are initialised memory, valid for `T`, and stay so for the lifetime.
+            /// - Nobody writes them meanwhile.
+            /// - Where they are lent for writing, nobody else has them, and no two of them share memory.
             pub(super) unsafe fn of(start: $pointer, layout: &Layout) -> Self {
                 let zero = layout.offset().cast_signed();
                 Self { start, zero, indices: layout.indices(), view: PhantomData }
@@ -47,7 +48,7 @@ macro_rules! elements {
 
         // SAFETY: it is a borrow of elements, which are Send and Sync.
         unsafe impl<T: Element> Send for $Name<'_, T> {}
-        // SAFETY: as for Send; a shared one gives nothing out.
+        // SAFETY: a shared one gives nothing out.
         unsafe impl<T: Element> Sync for $Name<'_, T> {}
     };
 }

@@ -29,7 +29,7 @@ pub(crate) struct Shared<T> {
 
 // SAFETY: a handle is a reference that several threads may have, as an `Arc` is.
 unsafe impl<T: Send + Sync> Send for Handle<T> {}
-// SAFETY: as above.
+// SAFETY: a shared handle gives shared references alone, as a shared `Arc` does.
 unsafe impl<T: Send + Sync> Sync for Handle<T> {}
 
 impl<T> Handle<T> {

@@ -173,7 +173,8 @@ pub(crate) fn write_bytes(allocation: &Arc<Allocation>, offset: usize, data: &[u
     let _loan = Loan::open(allocation, &Region::bytes(range.clone()), Mode::Write, Span::Brief)?;
     assert!(range.end <= allocation.bytes(), "the caller has checked the range");
     let target = allocation.ptr().byte_offset(offset as isize).as_ptr();
-    // SAFETY: as in `read_bytes`, and nothing else accesses the range while the loan for writing is open.
+    // SAFETY: the range is inside the allocation (asserted), whose kind the host may write, and nothing else
+    // accesses it while the loan for writing is open. `data` is a distinct Rust slice.
     unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), target, data.len()) };
     Ok(())
 }
@@ -228,7 +229,7 @@ macro_rules! view {
 
         // SAFETY: a view is a borrow of elements, which are Send and Sync; the loan is closed from any thread.
         unsafe impl<T: Element> Send for $View<'_, T> {}
-        // SAFETY: as for Send; shared access only reads.
+        // SAFETY: shared access to a view only reads elements, which are `Sync`.
         unsafe impl<T: Element> Sync for $View<'_, T> {}
 
         impl<T: Element> $View<'_, T> {
@@ -269,13 +270,16 @@ macro_rules! view {
             /// The element at a multi-index; `None` outside.
             #[must_use]
             pub fn get(&self, index: &[usize]) -> Option<&T> {
-                // SAFETY: the multi-index is inside the shape, so the element is inside the allocation (checked when the
-                // layout was made); initialised, valid and not written as in `as_slice`.
+                // SAFETY: the multi-index is inside the shape, so the element is inside the allocation
+                // (checked when the layout was made); it is initialised, of dtype `T` and valid for it
+                // (`check_bools`), and no one writes while the loan is open.
                 self.offset(index).map(|offset| unsafe { &*self.start.offset(offset) })
             }
             /// The elements in row-major order.
             pub fn iter(&self) -> HostIter<'_, T> {
-                // SAFETY: the layout's own elements are inside the allocation; otherwise as in `as_slice`.
+                // SAFETY: the layout's own elements are inside the allocation, initialised, of dtype `T` and
+                // valid for it (`check_bools`), and no one writes while the loan is open, which is as long as
+                // the view.
                 unsafe { HostIter::of(self.start, &self.layout) }
             }
             /// A copy of the elements in row-major order.
@@ -394,7 +398,9 @@ impl<T: Element> HostViewMut<'_, T> {
         if self.is_empty() {
             return Some(&mut []);
         }
-        // SAFETY: as in `as_slice`; and the loan for writing excludes every other access, `&mut self` other borrows.
+        // SAFETY: contiguous, so the elements are the `len` ones from `start`, initialised memory of a live
+        // allocation and valid for `T`; the loan for writing excludes every other access, `&mut self` other
+        // borrows.
         Some(unsafe { std::slice::from_raw_parts_mut(self.start, self.len()) })
     }
 

@@ -83,7 +83,7 @@ pub struct UsmPtr(*mut u8);
 // SAFETY: a `UsmPtr` is only an address; whoever dereferences it (a backend, under the contract of `Queue::submit`, or
 // this module's host views, under their borrow counts) proves there that the memory is live and not raced.
 unsafe impl Send for UsmPtr {}
-// SAFETY: as for `Send`; a shared reference gives nothing but the address.
+// SAFETY: a shared reference gives nothing but the address.
 unsafe impl Sync for UsmPtr {}
 
 impl UsmPtr {

@@ -118,7 +118,8 @@ pub(crate) unsafe fn submit_alone(
     let mut command = Some(command);
     Batch::run(queue, |batch| {
         // A submission that was refused has left the command.
-        // SAFETY: the caller's promise is the same.
+        // SAFETY: the command touches no memory but that of `accesses`, and is valid, as this function's
+        // caller says of it.
         unsafe { submit(queue, &mut command, &accesses, depends, batch) }
     })
 }
@@ -129,8 +130,8 @@ pub(crate) unsafe fn submit_alone(
 /// Nothing was submitted: an open host view, or the lender of the memory, forbids an access, or what the backend reports.
 ///
 /// # Safety
-/// The command touches no memory but that of `accesses`, within their regions and modes, and is valid in the sense of
-/// the backend contract.
+/// - The command touches no memory but that of `accesses`, within their regions and modes.
+/// - It is valid in the sense of the backend's contract (`backend::Command`): of a launch, each plan is.
 unsafe fn submit(
     queue: &Queue,
     command: &mut Option<Command>,
@@ -217,7 +218,8 @@ pub(crate) unsafe fn submit_to_end(queue: &Queue, command: Command, accesses: Ve
         // The command itself is waited for in any case.
         wait_for_conflicts(&accesses)?;
     }
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the command touches no memory but that of `accesses`, and what else it names stays valid until
+    // this returns, which is when the command has ended.
     let event = unsafe { submit_alone(queue, command, accesses, &[]) }?;
     event.backend().wait()
 }
@@ -268,7 +270,8 @@ pub(crate) fn launch_stages(
     routes::take(Route::Stages);
     let stated = Stated::new(&accesses)?;
     stages.iter().try_for_each(|plans| check(plans, &stated))?;
-    // SAFETY: as in `launch`; what stages write is memory of their own, which `lazy::evaluate` has made for them.
+    // SAFETY: each plan's operands lie in accesses of their modes (`check`), and a plan is valid by the pass
+    // that made it; what stages write is memory of their own, which `lazy::evaluate` has made for them.
     unsafe { submit(queue, &mut Some(Command::Stages(stages)), &accesses, depends, batch) }
 }
 
@@ -300,7 +303,8 @@ pub(crate) fn launch_kernel(
 /// As [`launch`], of a kernel from a source.
 ///
 /// # Safety
-/// The kernel touches no memory but that of `accesses`, within their regions and modes; its arguments fit its parameters.
+/// - The kernel touches no memory but that of `accesses`, within their regions and modes, and ends.
+/// - Its arguments have the types of its parameters.
 pub(crate) unsafe fn launch_source(
     queue: &Queue,
     launch: SourceLaunch,
@@ -308,7 +312,8 @@ pub(crate) unsafe fn launch_source(
     depends: &[Event],
     batch: &mut Batch<'_>,
 ) -> Result<Event> {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the kernel touches no memory but that of `accesses` and ends, and its arguments have the types
+    // of its parameters, as this function's caller says of it.
     unsafe { submit(queue, &mut Some(Command::SourceKernel(Box::new(launch))), accesses, depends, batch) }
 }
 

@@ -63,8 +63,10 @@ impl SourceKernel {
     /// queue; [`Error::Unsupported`] for an array that is not contiguous; what the submission reports.
     ///
     /// # Safety
-    /// Over these extents the kernel accesses no memory but its arguments', within their bounds, writes none that is said to be
-    /// only read, and ends. Arguments have the types of their parameters.
+    /// - Arguments have the types of their parameters.
+    /// - Over these extents the kernel accesses no memory but its arguments', within their bounds.
+    /// - It writes none that is said to be only read.
+    /// - It ends.
     pub unsafe fn launch(
         &self,
         queue: &Queue,
@@ -91,7 +93,9 @@ impl SourceKernel {
             let (global, group) = (global.clone(), group.clone());
             let launch =
                 SourceLaunch { kernel: self.compiled().clone(), global, group, arguments: values.clone() };
-            // SAFETY: the caller's promise: the kernel touches its arguments only, whose regions the accesses are.
+            // SAFETY: the kernel touches its arguments only, whose regions the accesses are, writes none that
+            // is only read, and ends, by the caller's word; `check_arguments` has compared their types as far
+            // as these are known.
             unsafe { schedule::launch_source(queue, launch, &accesses, depends, batch) }
         })
     }

@@ -1,4 +1,20 @@
 //! Who accesses an allocation: the order that work must keep.
+//!
+//! A track has the accesses under way, each with its region, its mode and its event, and the views that the
+//! host has open. A new access waits for those that it conflicts with: same elements, and one of the two
+//! writes.
+//! ```text
+//! under way: write [0, 64)     new: read [32, 48)  → waits for the write      read [64, 128) → waits for nothing
+//! ```
+//! An access that covers older ones takes their place, accesses that are over are dropped, and neighbours of
+//! one event are joined, so that the list stays short. A failed write stays until something writes there: who
+//! reads the elements inherits the failure.
+//!
+//! There are two locks (`Tracked`). Whoever submits has both; small work on idle memory has only the second
+//! one, a byte that is taken by one instruction. Whoever has that byte never waits for anything, so that
+//! others wait for microseconds. After a fork, a byte that a thread of the parent had is taken to be free, as
+//! that thread is not here (`PROCESS`). Every path that adds an access goes through `LockedTrack`; do not add
+//! another one.
 
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::{Arc, PoisonError};

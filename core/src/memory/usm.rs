@@ -1,4 +1,19 @@
 //! The public memory object: an allocation and the queue that works on it by default.
+//!
+//! [`UsmMemory`] is untyped bytes, for those who make arrays of their own or exchange memory with others;
+//! arrays are built on [`Allocation`] directly. Its copies and fills check ranges, then submit a command with
+//! its accesses, and the scheduler finds what to wait for.
+//! ```text
+//! copy_to_host, copy_from_host    between slices and memory: done when they return
+//! memcpy, fill, prefetch, …       on a queue: an event
+//! expose, export, lend            the address, for a moment, for good, for as long as a lease lasts
+//! from_foreign                    memory of others, until its deleter is called
+//! ```
+//! Between devices that do not reach each other's memory, a copy goes through the host's. Of memory that was
+//! exported no work is left pending, as nobody outside could wait for it.
+//!
+//! Every unsafe block here relies on a range that `check` has compared with the allocation, and on accesses
+//! that name that range: new methods need both.
 
 use std::fmt;
 use std::sync::Arc;
@@ -52,9 +67,10 @@ impl UsmMemory {
     /// or whose owners are gone; the failure of work on memory that comes back.
     ///
     /// # Safety
-    /// Until the deleter is called, `bytes` bytes from `ptr` on are memory that the queue's device can use and, for host
-    /// and shared kinds, the host; nothing outside accesses them while work submitted here may, unless both only read.
-    /// Memory that cannot be written needs [`forbid_writing`](Self::forbid_writing) before anything else.
+    /// Until the deleter is called:
+    /// - `bytes` bytes from `ptr` on are memory that the queue's device can use and, for host and shared kinds, the host;
+    /// - nothing outside accesses them while work submitted here may, unless both only read;
+    /// - where they cannot be written, [`forbid_writing`](Self::forbid_writing) was called before anything else.
     pub unsafe fn from_foreign(
         kind: UsmKind,
         ptr: UsmPtr,
@@ -83,8 +99,9 @@ impl UsmMemory {
             }
             None => None,
         };
-        // SAFETY: the caller's promise is the same; what the registry knows was handed out, is no part, and is lent as long
-        // as the part is there.
+        // SAFETY: until the deleter is called, the memory is what `adopt` asks for, by the same words of this
+        // function's contract; what the registry knows was handed out, is no part, and is lent as long as the
+        // part is there.
         let allocation = unsafe { Allocation::adopt(queue.device(), kind, ptr, bytes, whole, deleter) };
         Ok(Self { allocation, queue: queue.clone() })
     }
@@ -250,7 +267,8 @@ impl UsmMemory {
         let dst = self.ptr().byte_offset(offset.cast_signed());
         let src = UsmPtr::new(data.as_ptr().cast_mut());
         let accesses = vec![self.access(offset, data.len(), Mode::Write)];
-        // SAFETY: as in `copy_to_host`; `data` is only read.
+        // SAFETY: the range is inside the allocation (`check`) and is what `accesses` says; `data` is a
+        // borrow that is only read, and outlives the command, which is waited for.
         unsafe {
             schedule::submit_to_end(&self.queue, Command::Copy { dst, src, bytes: data.len() }, accesses)
         }
@@ -273,7 +291,8 @@ impl UsmMemory {
             return heap::collect("elements", bytes.iter().filter_map(|&byte| Scalar::Bool(byte != 0).get()));
         }
         let mut data: Vec<T> = heap::zeroed("elements", len)?;
-        // SAFETY: as in `write_elements`, and any bytes are a valid element of the types other than `bool`.
+        // SAFETY: the vector has so many bytes, which nothing else refers to, and any bytes are a valid
+        // element of the types other than `bool`.
         let bytes = unsafe { std::slice::from_raw_parts_mut(data.as_mut_ptr().cast(), len * size_of::<T>()) };
         self.copy_to_host(offset, bytes)?;
         Ok(data)

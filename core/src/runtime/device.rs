@@ -1,4 +1,18 @@
 //! Devices: finding one, asking what it is, dividing it.
+//!
+//! A [`Device`] is a handle of what a backend made, with what core keeps for it: the pool of memory, the
+//! bound of work under way, the functions for small work, and the default context and queue. Devices are
+//! found once for the process, each driver when it is first asked for: `select("host")` loads no OpenCL.
+//! ```text
+//! select("opencl:gpu:0")   backend : type : number, each of which may be left out
+//! ```
+//! Drivers register themselves when the program is linked (`register_driver!`); a driver that was built for
+//! another version of the interface is left out, and the doctor says so. Their devices are found by a thread
+//! of its own, as loaders of runtimes take more of a stack than the caller may have left.
+//!
+//! Sub-devices, and devices made by `from_backend`, are equal to their clones only; registered ones live as
+//! long as the process. What core wants to know about a device is a field of `Capabilities`, and never its
+//! name.
 
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};

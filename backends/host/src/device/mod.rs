@@ -1,4 +1,18 @@
 //! Host devices and their division, with the queues, events and tasks of each.
+//!
+//! A device is some processors, an instruction-set level, memory of the system, and threads (`DeviceState`),
+//! which start when they are needed. Its part of the boundary's contract is mostly handed on: plans to
+//! [`kernels`], users' kernels to [`interpreter`], memory to [`memory`], parts of work to [`fork_join`]. What
+//! is decided here is what core is told (`capabilities`, `info`), how much may be under way, and how a device
+//! is divided, by counts or by caches and nodes.
+//!
+//! `elements_fn`, `gather_elements`, `fold_elements`, `run_row` and `run_at_once` are the door for immediate
+//! work: they compute on the calling thread, on memory that core holds. Under the guard (`guard.rs`) core's
+//! addresses are not those to compute with, so each of them first says no.
+//!
+//! Dividing gives whole processors where there are enough, so that parts do not run on each other's. A new
+//! ability of the host is a field of core's `Capabilities`, set in `capabilities`: core asks for abilities,
+//! never whether this is the host.
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -233,7 +247,8 @@ impl Device for HostDevice {
         if guard::enabled() {
             return false;
         }
-        // SAFETY: the same contract; the level is one that the processor has.
+        // SAFETY: what `Device::gather_elements` asks for is what the function does; the level is one that
+        // the processor has.
         unsafe { kernels::gather_elements(self.state.tuning.isa, dst, src, dims, size) };
         true
     }
@@ -252,7 +267,8 @@ impl Device for HostDevice {
         if guard::enabled() {
             return false;
         }
-        // SAFETY: the same contract.
+        // SAFETY: what `Device::fold_elements` asks for is what the function does, with any tuning of this
+        // device, whose level the processor has.
         let work = |tuning: &Tuning| unsafe {
             kernels::fold_elements(fold, dtypes, dst, (src, factors), extents, tuning)
         };
@@ -267,7 +283,8 @@ impl Device for HostDevice {
         if guard::enabled() {
             return None;
         }
-        // SAFETY: the same contract; the level is one that the processor has.
+        // SAFETY: what `Device::run_row` asks for is what the function does; the level is one that the
+        // processor has.
         self.state.run_here(false, |tuning| unsafe { kernels::run_row(row, tuning) })
     }
 
@@ -277,7 +294,9 @@ impl Device for HostDevice {
             return false;
         }
         let plans = std::slice::from_ref(plan);
-        // SAFETY: the same contract; there is a kernel for a plan that is short.
+        // SAFETY: the plan's contract holds and nothing else accesses its memory in conflict
+        // (`Device::run_at_once`); there is a kernel for a plan that is short, and the level is one that the
+        // processor has.
         self.state.run_here(false, |tuning| unsafe { kernels::run_group(plans, tuning) }.is_ok())
     }
 

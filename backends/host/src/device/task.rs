@@ -185,7 +185,8 @@ fn run(command: Command, tuning: &Tuning) -> Result<()> {
             unsafe { kernels::copy(dst.as_ptr(), src.as_ptr(), bytes, tuning) };
         }
         Command::Fill { dst, bytes, pattern, pattern_bytes } => {
-            // SAFETY: as for a copy; the pattern's length divides the address and the length.
+            // SAFETY: `Queue::submit`'s contract: the range is allocated, and nothing else accesses it until
+            // the event of this command is terminal; the pattern's length divides the address and the length.
             unsafe { kernels::fill(dst.as_ptr(), bytes, &pattern[..pattern_bytes], tuning) };
         }
         Command::Advise { ptr, bytes, advice } => crate::memory::advise(ptr.as_ptr(), bytes, advice),
@@ -213,7 +214,9 @@ fn launch(plans: &[LaunchPlan], tuning: &Tuning) -> Result<()> {
 }
 
 fn launch_stages(stages: &[Vec<LaunchPlan>], tuning: &Tuning) -> Result<()> {
-    // SAFETY: as in `launch`; what a stage reads of earlier ones, nobody else writes.
+    // SAFETY: `Queue::submit`'s contract: each plan is valid and one that `supports` accepts, and nothing
+    // else accesses their memory in conflict until the event of this command is terminal; what a stage reads
+    // of earlier ones, nobody else writes.
     if unsafe { kernels::by_rows(stages, tuning) }? {
         return Ok(());
     }

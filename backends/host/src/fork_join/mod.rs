@@ -230,7 +230,8 @@ pub(crate) struct Fork {
 // SAFETY: all but `run` is; and `run` is called by reference, which its `Sync` allows from any thread, by those only who
 // have a claim (`work`).
 unsafe impl Send for Fork {}
-// SAFETY: as above.
+// SAFETY: all but `run` is; and `run` may be called from several threads at once, as it is a reference to
+// what is `Sync`.
 unsafe impl Sync for Fork {}
 
 impl Fork {

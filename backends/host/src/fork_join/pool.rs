@@ -1,4 +1,21 @@
 //! The worker threads of one device.
+//!
+//! A pool has commands that are ready (`State::ready`), forks whose parts wait for helpers (`State::forks`),
+//! and workers that look for either; all of it is under one lock, which is held for a fraction of a
+//! microsecond and never while anything runs. A worker goes
+//! ```text
+//! Asleep ──woken──► Called ──finds──► Working ──done──► Lingering ──nothing for 25 µs──► Asleep
+//!                                        ▲─────finds──────────┘
+//! ```
+//! Whoever adds something says so (`announce`) and wakes as many workers as are missing, less those who
+//! linger (`calls`): to wake a thread costs more than most commands. Threads that wait for an event compute,
+//! too (`take`, `join`), and count as workers do (`busy`).
+//!
+//! Three things must hold. No thread waits here for another: who claims a part is awake. A worker falls
+//! asleep under the lock, after it found nothing: who adds something later sees that it has to be woken. No
+//! more threads compute than the device has, except where `relief.rs` finds that nobody begins what is ready.
+//! The tests in `interleavings.rs` run the orders of threads; constants of time were measured, each with its
+//! reason.
 
 use std::collections::VecDeque;
 use std::ops::Deref;

@@ -105,7 +105,8 @@ extern "C" fn handler(signal: c_int, info: *mut siginfo_t, context: *mut c_void)
 
 /// The access is repeated when the handler returns, and then ends the process.
 fn restore_default(signal: c_int) {
-    // SAFETY: as in `install`; SIG_DFL is a valid action.
+    // SAFETY: a zeroed `sigaction` is a valid one, SIG_DFL is a valid action, and nothing is asked of the old
+    // one.
     unsafe {
         let mut action: sigaction = std::mem::zeroed();
         action.sa_sigaction = libc::SIG_DFL;

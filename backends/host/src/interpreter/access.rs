@@ -1,4 +1,18 @@
 //! Loads, stores and atomic accesses. No index leads out of its object, whatever it is.
+//!
+//! This file is where a kernel's memory safety is made: indices are data of users. There are two ways to an
+//! element.
+//! - Indices that follow the local ids (`along`): their least and greatest value are compared with the extent
+//!   once, for all lanes. Then rows of elements are copied, or read where they lie.
+//! - Any others (`offsets`): each is compared by itself. A load outside reads the nearest element; a store
+//!   outside does nothing, and an atomic access outside only reads.
+//!
+//! The launch's contract is that arrays are there with their extents and strides ([`Place`]), and that
+//! nothing else accesses them in conflict. Items of one kernel that race get any of the values, and still do
+//! not leave the object. Atomic accesses are the processor's where other threads may see the memory
+//! (`Place::global`), else plain ones in the order of lanes. What limits loads is the gather of single
+//! elements; whoever finds another common pattern of indices adds it beside `along`, with its comparison of
+//! bounds.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -83,7 +97,7 @@ fn along(frame: &Frame, place: &Place, indices: &Indices) -> Option<Affine> {
 /// `size` bytes are readable at one address, and writable at the other.
 #[inline(always)]
 unsafe fn copy(to: *mut u8, from: *const u8, size: usize) {
-    // SAFETY: the caller's contract.
+    // SAFETY: `size` bytes are readable at `from` and writable at `to`.
     unsafe {
         match size {
             1 => *to = *from,
@@ -98,7 +112,9 @@ unsafe fn copy(to: *mut u8, from: *const u8, size: usize) {
 /// Loads.
 ///
 /// # Safety
-/// The elements of the place are readable, and no other thread writes them meanwhile, but as the kernel itself does.
+/// - The elements of the place, by its start, shape and strides, are readable. Indices may be any numbers.
+/// - No other thread writes them meanwhile, but as the kernel itself does.
+/// - The processor has the instruction set.
 pub(super) unsafe fn load(
     frame: &mut Frame,
     place: &Place,
@@ -158,7 +174,8 @@ pub(super) unsafe fn load(
 unsafe fn load_row(isa: Isa, to: *mut u8, from: *const u8, step: isize, size: usize, len: usize) {
     /// From here on a call is worth it.
     const CALLED: usize = 32;
-    // SAFETY: for all of this function: the caller's contract.
+    // SAFETY: for all of this function: `len` elements, `step` bytes apart, are readable from `from` on, and
+    // there is room for as many at `to`, apart from them.
     unsafe {
         if step == size as isize && len >= CALLED {
             std::ptr::copy_nonoverlapping(from, to, len * size);
@@ -195,7 +212,9 @@ unsafe fn load_row(isa: Isa, to: *mut u8, from: *const u8, step: isize, size: us
 /// Stores, in the order of lanes.
 ///
 /// # Safety
-/// The elements of the place are writable, and no other thread accesses them meanwhile, but as the kernel itself does.
+/// - The elements of the place, by its start, shape and strides, are writable. Indices may be any numbers.
+/// - No other thread accesses them meanwhile, but as the kernel itself does.
+/// - The processor has the instruction set.
 pub(super) unsafe fn store(frame: &mut Frame, place: &Place, indices: &Indices, value: Arg, isa: Isa) {
     if place.is_empty() {
         return;
@@ -222,7 +241,8 @@ pub(super) unsafe fn store(frame: &mut Frame, place: &Place, indices: &Indices, 
         } else {
             let lanes = active.and(Mask::range(row.lane..row.lane + row.len));
             let offset = |lane| first + (lane - row.lane) as isize * step;
-            // SAFETY: as above.
+            // SAFETY: `along`: the elements of the row are in range; the value is there for each of its
+            // lanes, or one for all.
             unsafe { store_at(start, (from, step_from), size, lanes, offset) };
         }
     }
@@ -243,7 +263,8 @@ unsafe fn store_at(
     macro_rules! each {
         ($ty:ty) => {
             lanes.for_each(|lane| {
-                // SAFETY: the caller's contract.
+                // SAFETY: for each of the lanes, the offset is that of a writable element, and the value is
+                // there, `step` bytes from one to the next.
                 unsafe {
                     let value = from.add(lane * step).cast::<$ty>().read_unaligned();
                     start.wrapping_offset(offset(lane)).cast::<$ty>().write_unaligned(value);
@@ -277,7 +298,8 @@ pub(super) unsafe fn atomic(frame: &mut Frame, place: &Place, rmw: &Rmw, isa: Is
     let inside = frame.active.without(Mask::of_bytes(&offsets.outside[..frame.len]));
     if let (Update::Sum(_), None, Some(operand), false) = (rmw.update, rmw.result, rmw.operand, place.global)
     {
-        // SAFETY: the caller's contract; the elements of local and private memory are this thread's.
+        // SAFETY: each offset is that of an element in range, aligned to its dtype; the elements of local and
+        // private memory are this thread's.
         unsafe { add_all(frame, start, &offsets, inside, operand) };
         return;
     }
@@ -321,7 +343,8 @@ unsafe fn add_all(frame: &mut Frame, start: *mut u8, offsets: &Offsets, lanes: M
     macro_rules! add {
         ($ty:ty, $sum:expr) => {
             lanes.for_each(|lane| {
-                // SAFETY: the caller's contract; the operand is there for the lane, or one for all.
+                // SAFETY: each lane's offset is that of an element of 4 or 8 bytes, aligned and this
+                // thread's; the operand is there for the lane, or one for all.
                 unsafe {
                     let operand = *from.cast::<$ty>().add(if same { 0 } else { lane });
                     let element = start.wrapping_offset(offsets.bytes[lane] as isize).cast::<$ty>();
@@ -363,7 +386,8 @@ unsafe fn exchange(
             };
             let element = element.cast::<$ty>();
             if shared {
-                // SAFETY: the caller's contract.
+                // SAFETY: the element is aligned and accessible, and other threads access it by atomic
+                // accesses only.
                 let atomic = unsafe { <$Atomic>::from_ptr(element) };
                 // The strongest order: it costs a processor whose atomic accesses are barriers nothing.
                 let changed = atomic.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |before| {
@@ -371,7 +395,8 @@ unsafe fn exchange(
                 });
                 to_bits(changed.unwrap_or_else(|before| before))
             } else {
-                // SAFETY: the caller's contract; only this thread accesses it.
+                // SAFETY: the element is aligned and accessible, and as it is not shared, only this thread
+                // accesses it.
                 unsafe {
                     let before = to_bits(*element);
                     if let Some(after) = update(before) {
@@ -385,7 +410,7 @@ unsafe fn exchange(
     if size == 4 { exchange!(u32, AtomicU32) } else { exchange!(u64, AtomicU64) }
 }
 
-/// Bytes of an item's private objects, and how a shape of elements of a dtype lies.
+/// Bytes to step along each axis of a shape whose elements, of a size, lie in row-major order.
 pub(super) fn row_major(shape: &[usize], size: usize) -> SmallVec<[isize; 4]> {
     let mut strides: SmallVec<[isize; 4]> = SmallVec::from_elem(size as isize, shape.len());
     for axis in (1..shape.len()).rev() {

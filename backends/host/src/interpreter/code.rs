@@ -1,4 +1,20 @@
-//! From the form of a kernel to what the interpreter runs: each operation with its function, each value with its slot.
+//! From the form of a kernel to what the interpreter runs: each operation with its function, each value with
+//! its slot.
+//!
+//! The form is a tree of statements; the code is a list of steps, in which blocks are ranges and jumps are
+//! numbers of steps.
+//! ```text
+//! for i in 0..n { s += x[i] }    For │ Load │ Get │ Apply(add) │ Set │ Next │ …
+//!                                └── where it goes on at the end ─────────┘
+//! ```
+//! A value keeps its slot until the last statement that needs it (`Kernel::ends_at`), then another value of
+//! the same size has it: fewer slots stay in the cache. What can be known once is decided here and not at
+//! each step: the function of an operation, whether a loaded value may be read where it lies
+//! (`is_read_only`), whether a variable's value may be moved instead of copied (`stays`, `moves`).
+//!
+//! The form was verified by core (`form/verify.rs`), so dtypes fit and variables have values. `refused` says
+//! before why a kernel cannot run; `compile` returns `None` for the same and never fails otherwise. It runs
+//! once for each kernel and level, so it may be simple.
 
 use std::sync::Arc;
 

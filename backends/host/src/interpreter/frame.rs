@@ -1,4 +1,20 @@
 //! The values of some items of a group that are run together, its lanes.
+//!
+//! A kernel's value has a slot in the frame, and a slot has room for a number of each lane. It is filled only
+//! where that must be ([`Held`]):
+//! ```text
+//! Same(7)               one value for all lanes: an argument, a constant, the group's id
+//! Affine(base, steps)   follows the local ids: 100, 101, 102, … of `global_id(0)`
+//! Lanes                 a value for each lane, in the slot's memory
+//! There(address)        the same, read where it was loaded from
+//! ```
+//! Operations on the first two cost the same for one lane as for 256. `source` is for who needs lanes: it
+//! writes them out where they are not there yet. A [`Mask`] says which lanes take part; `open` is the stack
+//! of branches, loops and calls that they are in, so that a nested kernel takes no more of the thread's
+//! stack.
+//!
+//! Slots are given out by `code.rs`, and no other number is one. A frame is one thread's. Another sort of
+//! `Held` may be added; every function that reads one has an arm for it then.
 
 use std::ops::Range;
 

@@ -63,10 +63,13 @@ pub(crate) fn supports(kernel: &Kernel, tuning: &Tuning) -> Support {
 /// [`Error::Kernel`] for a loop that does not end, or a launch that takes longer than it may; [`Error::Alloc`] where there is no memory for what a thread needs.
 ///
 /// # Safety
-/// The contract of [`KernelLaunch`] holds, [`supports`] accepts the kernel, and nothing else accesses its memory in conflict.
+/// - The contract of [`KernelLaunch`] holds.
+/// - [`supports`] accepts the kernel.
+/// - Nothing else accesses its memory in conflict until this returns.
+/// - The processor has the instruction set of `tuning`.
 pub(crate) unsafe fn run_kernel(launch: &KernelLaunch, tuning: &Tuning) -> Result<()> {
     #[cfg(all(feature = "native", target_arch = "x86_64", unix))]
-    // SAFETY: the caller's contract.
+    // SAFETY: `compiled::run` has the contract of this function.
     if let Some(done) = unsafe { compiled::run(launch, tuning) } {
         return done;
     }

@@ -1,5 +1,19 @@
-//! What a frame does, step by step: one value for all lanes where that is so, numbers that follow the local ids as such, and
-//! lanes by the functions of the operations.
+//! What a frame does, step by step: one value for all lanes where that is so, numbers that follow the local
+//! ids as such, and lanes by the functions of the operations.
+//!
+//! `Group::run` goes through the steps of a block and of all blocks inside. Where lanes part, both sides are
+//! run, each with the lanes that take it:
+//! ```text
+//! if x > 0 { A } else { B }     all lanes true: A      none: B      some: A under the mask, then B under the rest
+//! ```
+//! Jumps take lanes out of the mask until the construct that they lead to: `returned` and `continued` of the
+//! frame keep them meanwhile. Who loses all of its lanes goes on at the end of the block (`Step::out`).
+//!
+//! A step costs some 20 ns besides its lanes, so the arms of `step` take what is the same for all, or follows
+//! the ids, before they ask for lanes. An operation's function is that of plans, so a kernel's result has an
+//! array's bits. Loops count their rounds, or look at the clock, since a kernel that never ends would hold a
+//! worker for ever. A new statement is a `Kind` in `code.rs` and its arm here; nothing in an arm may panic or
+//! allocate by what the kernel's data says.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -148,7 +162,8 @@ impl Group<'_> {
             Kind::Set { variable, value, moves, choose } => set(frame, *variable, *value, *moves, *choose),
             Kind::Store { object, indices, value } => {
                 self.touch(frame, *object, indices, Access::Write, &step.at)?;
-                // SAFETY: as for a load; arrays that a kernel stores to are writable.
+                // SAFETY: the launch's contract (`run_kernel`): its arrays are accessible while it runs, and
+                // those that a kernel stores to are writable.
                 unsafe { access::store(frame, &self.places[object.number()], indices, *value, self.isa) };
             }
             Kind::Atomic(rmw) => {
@@ -158,7 +173,9 @@ impl Group<'_> {
                     _ => Access::AtomicUpdate,
                 };
                 self.touch(frame, rmw.object, &rmw.indices, access, &step.at)?;
-                // SAFETY: as for a store.
+                // SAFETY: the launch's contract (`run_kernel`): its arrays are accessible while it runs,
+                // those that a kernel changes are writable, and others access such elements by atomic
+                // accesses only.
                 unsafe { access::atomic(frame, &self.places[rmw.object.number()], rmw, self.isa) };
             }
             Kind::Fence(order) => {

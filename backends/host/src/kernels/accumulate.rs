@@ -45,7 +45,9 @@ pub(super) unsafe fn accumulate(plan: &LaunchPlan, op: Op, axis: &IndexedAxis, t
             window: axis.extent * part / parts..axis.extent * (part + 1) / parts,
             asked,
         };
-        // SAFETY: the caller's contract; different places along the axis are other elements.
+        // SAFETY: the plan's values and places are readable and its output writable, of the dtype and
+        // aligned; different places along the axis are other elements (only a scatter's output may address
+        // one twice), and each window is one thread's.
         unsafe { sums.join(op, dtype) };
     });
 }
@@ -119,9 +121,13 @@ impl Sums {
     /// Joins elements with the values, by an operation that [exists](exists) for a dtype.
     ///
     /// # Safety
-    /// Values and places are readable, the elements in the window writable, of the dtype and aligned, and nothing else accesses them.
+    /// - `len` values of the dtype and as many places, `int64`, are readable and aligned, by their steps. Places may be any numbers.
+    /// - `window` is within `0..extent`, and the elements at its places are of the dtype, aligned, and readable and writable.
+    /// - Nothing else accesses these elements, and nothing writes values or places.
+    /// - `asked` is at most `len` less [`AHEAD`].
     pub(super) unsafe fn join(&self, op: Op, dtype: Dtype) {
-        // SAFETY: the caller's contract.
+        // SAFETY: the contract of this function; the type is the dtype's, or the unsigned integer of its size
+        // where that has the same bits.
         unsafe {
             match op {
                 Op::Add => with_numbers!(self, dtype, |x, y| x + y),
@@ -137,7 +143,7 @@ impl Sums {
     /// As for [`join`](Self::join); the elements are of the type.
     unsafe fn of<P: Plain<Mem: Default>>(&self, join: impl Fn(P::Value, P::Value) -> P::Value) {
         let closely = (self.values.1, self.places.1, self.stride) == (1, 1, 1);
-        // SAFETY: the caller's contract.
+        // SAFETY: the contract of this function; `CLOSELY` is asked for where all steps are 1.
         unsafe {
             match (closely, self.window == (0..self.extent)) {
                 (true, true) => self.all::<P, true>(join),
@@ -154,7 +160,8 @@ impl Sums {
     #[inline(always)]
     unsafe fn target<P: Plain, const CLOSELY: bool>(&self, i: usize) -> (*mut P::Mem, bool) {
         let step = |step: isize| if CLOSELY { 1 } else { step };
-        // SAFETY: the caller's contract.
+        // SAFETY: value `i` has a place, an aligned `int64` that is readable. It may be any number: the
+        // address is computed by wrapping, and is used only where the place is inside.
         let place = unsafe {
             *self.places.0.at(0).cast::<i64>().wrapping_offset(step(self.places.1) * i.cast_signed())
         };
@@ -169,7 +176,7 @@ impl Sums {
     #[inline(always)]
     unsafe fn value<P: Plain, const CLOSELY: bool>(&self, i: usize) -> P::Value {
         let step = if CLOSELY { 1 } else { self.values.1 };
-        // SAFETY: the caller's contract.
+        // SAFETY: value `i` is readable, of the type and aligned.
         P::get(unsafe { *self.values.0.at(0).cast::<P::Mem>().wrapping_offset(step * i.cast_signed()) })
     }
 
@@ -180,7 +187,8 @@ impl Sums {
     #[inline(never)]
     unsafe fn all<P: Plain, const CLOSELY: bool>(&self, join: impl Fn(P::Value, P::Value) -> P::Value) {
         for i in 0..self.len {
-            // SAFETY: the caller's contract; what is in range is accessed.
+            // SAFETY: `i`, and `i + AHEAD` where `i` is below `asked`, are values that have places; only an
+            // element whose place is in the window is accessed, and what is fetched may be any address.
             unsafe {
                 if i < self.asked {
                     stream::fetch::<1>(self.target::<P, CLOSELY>(i + AHEAD).0.cast());
@@ -202,7 +210,8 @@ impl Sums {
         let mut nowhere = [P::Mem::default(); NOWHERE];
         for i in 0..self.len {
             let to_nowhere = &raw mut nowhere[i % NOWHERE];
-            // SAFETY: the caller's contract; what is not in the window is not accessed.
+            // SAFETY: `i`, and `i + AHEAD` where `i` is below `asked`, are values that have places; what is
+            // not in the window is read and written in `nowhere`.
             unsafe {
                 if i < self.asked {
                     let (to, inside) = self.target::<P, false>(i + AHEAD);

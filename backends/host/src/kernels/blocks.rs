@@ -84,8 +84,9 @@ pub(super) unsafe fn run(
     let mut blocks = [const { Block(MaybeUninit::uninit()) }; 3];
     let mut results = stream::Buffer::new();
     let buffers = blocks.each_mut().map(|block| (&raw mut *block).cast::<u8>());
-    // SAFETY: for all of this function: the caller's contract, for `count` of the elements from `at` on; a block has room for as
-    // many, and what is written was read.
+    // SAFETY: for all of this function: the contract of `ElementsFn`, for `count` of the elements from `at`
+    // on: sources are readable as the flags say, and `count` results writable at `to`; a block has room for
+    // as many, and what is written was read.
     unsafe {
         for k in 0..3 {
             if ways[k] == Way::Filled {

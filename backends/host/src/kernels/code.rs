@@ -525,11 +525,14 @@ impl Code {
     /// Runs every step on `len` elements.
     ///
     /// # Safety
-    /// `1 ≤ len ≤ tile_len`; [`prepare`](Self::prepare) was called with enough scratch memory; the slots of inputs and
-    /// outputs hold addresses of `len` elements as compiled, packed ones are gathered.
+    /// - `1 ≤ len ≤ tile_len`.
+    /// - [`prepare`](Self::prepare) was called with enough scratch memory, and nothing else uses it.
+    /// - The slots of inputs and outputs hold addresses of `len` elements that lie as the code was compiled for; packed inputs are
+    ///   gathered.
+    /// - Outputs are writable, and overlap nothing but, exactly, an input.
     #[inline]
     pub(super) unsafe fn run(&self, slots: &Slots, len: usize) {
-        // SAFETY: the same contract.
+        // SAFETY: `run_with` has the contract of this function.
         unsafe { self.run_with(slots, len, |_, _| ()) };
     }
 
@@ -541,7 +544,8 @@ impl Code {
     pub(super) unsafe fn run_with(&self, slots: &Slots, len: usize, before: impl Fn(usize, usize)) {
         for (step, call) in self.calls.iter().enumerate() {
             before(step, self.calls.len());
-            // SAFETY: the caller's contract, and the compiler's: tiles are disjoint from everything, an output that is
+            // SAFETY: by the contract of this function each slot has `len` elements, or one where the call's
+            // flags say so, and by the compiler's, tiles are disjoint from everything, and an output that is
             // written while an input of the same address is still needed goes through a tile.
             unsafe {
                 match call.work {

@@ -58,7 +58,8 @@ impl<'a> Columns<'a> {
         let mut at = start;
         while at < end {
             let len = ROWS.min(end - at).min(self.rows.left(&cursor));
-            // SAFETY: the caller's contract; these rows have the same places.
+            // SAFETY: the plan's addresses are readable and writable, and nothing else writes these rows; the
+            // rows have the same places, which `locate` has brought into range.
             unsafe {
                 self.locate(&cursor, &mut offsets[..self.extent]);
                 with_size!(self.rows.views[DST].size, T => self.some::<T>(&cursor, &offsets[..self.extent], len));
@@ -80,7 +81,8 @@ impl<'a> Columns<'a> {
             *offset = step * j;
             for (k, axis) in self.axes.iter().enumerate() {
                 let place = cursor.at[PLACES + k].wrapping_offset(self.steps[PLACES + k] * j).cast::<i64>();
-                // SAFETY: the caller's contract.
+                // SAFETY: the place is readable and aligned: there is one for each axis and each element of a
+                // row.
                 let place = unsafe { place.read() }.clamp(0, axis.extent.cast_signed() as i64 - 1);
                 *offset += place as isize * axis.stride * self.rows.views[DST].size.cast_signed();
             }
@@ -96,7 +98,8 @@ impl<'a> Columns<'a> {
         let [to_row, from_row] = [DST, SRC].map(|view| self.rows.views[view].strides[inner]);
         let (to, from, step) = (cursor.at[DST], cursor.at[SRC], self.steps[DST]);
         let dense = [to_row, from_row] == [size_of::<T>().cast_signed(); 2];
-        // SAFETY: for all of this function: the caller's contract.
+        // SAFETY: for all of this function: the rows from the cursor on are the plan's, and each offset leads
+        // to an element of the size of `T`.
         unsafe {
             if offsets.len() > FEW {
                 for i in 0..len.cast_signed() {

@@ -78,8 +78,9 @@ fn cut(len: usize, parts: usize, part: usize) -> (usize, usize) {
 /// As for [`contract`].
 ///
 /// # Safety
-/// The elements are readable and the results, row after row at `to`, writable, aligned and apart; the processor has the
-/// instruction set.
+/// - `m · k` and `k · n` elements of the dtype are readable at `from`, aligned; no extent is 0.
+/// - `m · n` results are writable at `to`, aligned, apart from the elements, and nothing else accesses them.
+/// - The processor has the instruction set.
 pub(super) unsafe fn multiply(
     dtype: Dtype,
     to: *mut u8,
@@ -103,7 +104,8 @@ pub(super) unsafe fn multiply(
             _ => (from[1], from[0], m, [size, a.0, a.1, size]),
         };
         let product = Vectors { dtype, n: along, k, vector, matrix, out: to, steps };
-        // SAFETY: the caller's contract.
+        // SAFETY: the elements of both matrices are readable and the results writable, aligned and apart; the
+        // steps are those of matrices that lie row after row, or column after column.
         return unsafe { product.multiply(&alone) };
     }
     let view = |ptr| View { ptr, size: dtype.size(), strides: SmallVec::new(), index: false };
@@ -114,7 +116,8 @@ pub(super) unsafe fn multiply(
         k: Side { len: k, steps: [a.1, b.0, 0] },
         batch: Space::new(&[], SmallVec::from_iter([view(from[0]), view(from[1]), view(to)]), tuning.isa),
     };
-    // SAFETY: the caller's contract.
+    // SAFETY: the elements of both matrices are readable and the results writable, aligned and apart; the
+    // batch is one product of them.
     unsafe { product.range(0, 1, &alone) }?;
     Ok(true)
 }
@@ -133,11 +136,13 @@ pub(super) unsafe fn contract(plan: &LaunchPlan, tuning: &Tuning) -> Result<bool
     if threads > 1 && (count >= 2 * threads || work <= SMALL) {
         split::try_ranges(count, 1, work / PER_BYTE, 1, threads, &|start, end| {
             let alone = Tuning { threads: 1, ..*tuning };
-            // SAFETY: the caller's contract; products have outputs of their own.
+            // SAFETY: the plan's addresses are readable and writable; products have outputs of their own, and
+            // each is one thread's.
             unsafe { product.range(start, end, &alone) }
         })?;
     } else {
-        // SAFETY: the caller's contract.
+        // SAFETY: the plan's addresses are readable and writable, and by `run`'s contract nothing else
+        // accesses them in conflict.
         unsafe { product.range(0, count, tuning) }?;
     }
     Ok(true)
@@ -182,11 +187,13 @@ impl Product {
             }
             let at = [cursor.at[A], cursor.at[B], cursor.at[OUT]];
             if let Some(run) = few {
-                // SAFETY: the caller's contract; the function is for this product.
+                // SAFETY: the addresses are those of product number `matrix`; the function is for products of
+                // this dtype and of these extents, and reads them from `self`.
                 unsafe { run(at[OUT], at[A], at[B], std::ptr::from_ref(self).cast(), 0, 1) };
                 continue;
             }
-            // SAFETY: for all of these: the caller's contract.
+            // SAFETY: for all of these: the addresses are those of product number `matrix`, and the type is
+            // the dtype's.
             unsafe {
                 match self.dtype {
                     Dtype::F32 => self.float(at, (0.0_f32, 1.0), tuning),
@@ -211,7 +218,7 @@ impl Product {
     unsafe fn float<T: Number>(&self, at: [*mut u8; 3], units: (T, T), tuning: &Tuning) -> Result<()> {
         let at = at.map(Address);
         if let Some(parts) = self.depths() {
-            // SAFETY: the caller's contract.
+            // SAFETY: the operands of this product are at the addresses, of `T`.
             return unsafe { self.deep(at, parts, units, tuning) };
         }
         let (rows, columns) = self.parts(tuning.threads);
@@ -222,7 +229,8 @@ impl Product {
                 at[view].at(0).wrapping_offset(ahead)
             });
             let to = [self.m.steps[OUT], self.n.steps[OUT]];
-            // SAFETY: the caller's contract, for some of the rows and columns, which no other part writes.
+            // SAFETY: the operands are at the addresses, of `T`, from the first row and column of the part
+            // on, which no other part writes.
             unsafe { self.block(at, [m.1 - m.0, n.1 - n.0, self.k.len], to, units) };
         });
         Ok(())
@@ -261,14 +269,15 @@ impl Product {
                     at[view].at(0).wrapping_offset(first.cast_signed().wrapping_mul(self.k.steps[view]))
                 };
                 let at = [from(A), from(B), to.at(part * m * n * size)];
-                // SAFETY: the caller's contract, for some of the products of each sum; each part has sums of its own.
+                // SAFETY: the operands are at the addresses, of `T`, from the first product of the part on;
+                // each part has `m · n` sums of its own.
                 unsafe { self.block(at, [m, n, behind - first], steps, units) };
             }
         });
         for (place, &sum) in pairwise(&mut sums, m * n).iter().enumerate() {
             let (i, j) = ((place / n).cast_signed(), (place % n).cast_signed());
             let to = at[OUT].at(0).wrapping_offset(i * self.m.steps[OUT] + j * self.n.steps[OUT]);
-            // SAFETY: the caller's contract: the output has an element for each row and column.
+            // SAFETY: the output has an element of `T` for each row and column, which is writable.
             unsafe { *to.cast::<T>() = sum };
         }
         Ok(())
@@ -301,7 +310,9 @@ impl Product {
     /// to column lead.
     ///
     /// # Safety
-    /// So many rows and columns of this product, and products of each sum, are at the addresses; they are of `T`.
+    /// - At the addresses of the factors, `rows`, `columns` and `depth` elements of `T` are readable along the steps of this product.
+    /// - At that of the output, `rows` by `columns` elements of `T` are writable along the steps of `to`; they are no factor's, and
+    ///   nothing else accesses them.
     unsafe fn block<T: Copy + 'static>(
         &self,
         at: [*mut u8; 3],
@@ -312,7 +323,8 @@ impl Product {
         let size = size_of::<T>().cast_signed();
         let step = |side: &Side, view: usize| side.steps[view] / size;
         let Self { m, n, k, .. } = self;
-        // SAFETY: the caller's contract: every element that the steps reach is the plan's; the output overlaps no input.
+        // SAFETY: so many rows, columns and products of each sum are at the addresses, of `T`: every element
+        // that the steps reach is the plan's, or one of the sums of `deep`; the output overlaps no input.
         unsafe {
             gemm::gemm(
                 rows,

@@ -33,7 +33,8 @@ pub(super) unsafe fn count(plan: &LaunchPlan, axis: &IndexedAxis, tuning: &Tunin
             *place = usize::try_from(element).unwrap_or(usize::MAX);
         }
     };
-    // SAFETY: the same contract.
+    // SAFETY: the plan's elements are readable, of `int64` (`refused` lets no others pass), and its output
+    // has a counter for each place of the axis.
     unsafe { tabulate(Strip::elements(plan), Strip::counts(plan, axis), tuning.threads, places) }
 }
 
@@ -52,7 +53,8 @@ pub(super) unsafe fn histogram(
 ) -> Result<()> {
     let edges = Strip { at: Address(plan.inputs[1].ptr.as_ptr()), step: edges.stride, len: edges.extent };
     let (elements, counts) = (Strip::elements(plan), Strip::counts(plan, axis));
-    // SAFETY: the same contract; `refused` lets no other dtypes pass.
+    // SAFETY: the plan's elements and edges are readable, of the type (`refused` lets no other dtypes pass),
+    // and its output has a counter for each bin.
     unsafe {
         match plan.program.inputs()[0] {
             Dtype::F32 => between::<f32>(elements, edges, counts, tuning.threads),
@@ -67,8 +69,8 @@ pub(super) unsafe fn histogram(
 /// As for [`histogram`].
 ///
 /// # Safety
-/// Elements and edges, of which there are at least two, are of the dtype and readable, the counts, one fewer, writable, and all of
-/// them lie one after another.
+/// - Elements and edges are of the dtype and readable, one after another, as many as their lengths say; there are at least two edges.
+/// - Counts, one fewer than edges, are `int64` and writable, one after another, apart from both, and nothing else accesses them.
 pub(super) unsafe fn row(
     dtype: Dtype,
     elements: (*mut u8, usize),
@@ -77,7 +79,8 @@ pub(super) unsafe fn row(
 ) -> Result<bool> {
     let [elements, edges, counts] =
         [elements, edges, counts].map(|(at, len)| Strip { at: Address(at), step: 1, len });
-    // SAFETY: the caller's contract.
+    // SAFETY: elements, edges and counts are of the dtype and `int64`, as many as their strips say, one after
+    // another.
     unsafe {
         match dtype {
             Dtype::F32 => between::<f32>(elements, edges, counts, 1)?,
@@ -130,7 +133,8 @@ impl Edge for f64 {
 }
 
 /// # Safety
-/// As for [`histogram`]; elements and edges are of the type.
+/// - Elements and edges, of which there are at least two, are of the type and readable, as their strips say.
+/// - There is a counter for each bin, `int64` and writable, and nothing else accesses them.
 unsafe fn between<T: Edge>(elements: Strip, edges: Strip, counts: Strip, threads: usize) -> Result<()> {
     // From where a bin begins to where the next one does. Before the first and behind the last there is one of what is not counted,
     // so that one comparison tells whether an element is in the bin that was guessed.
@@ -138,7 +142,7 @@ unsafe fn between<T: Edge>(elements: Strip, edges: Strip, counts: Strip, threads
     let mut bounds: Vec<[T; 2]> = heap::zeroed(SCRATCH, bins + 2)?;
     let from = edges.at.at(0).cast::<T>();
     for (i, k) in (0_isize..).zip(0..edges.len) {
-        // SAFETY: the caller's contract: so many edges are there.
+        // SAFETY: there are `edges.len` readable edges of the type, `step` elements apart.
         let edge = unsafe { from.wrapping_offset(edges.step * i).read_unaligned() };
         // The last bin has both of its edges.
         let edge = if k == bins { edge.above() } else { edge };
@@ -146,7 +150,7 @@ unsafe fn between<T: Edge>(elements: Strip, edges: Strip, counts: Strip, threads
     }
     [bounds[0][0], bounds[bins + 1][1]] = T::ENDS;
     let (low, above) = (bounds[1][0], bounds[bins + 1][0]);
-    // SAFETY: as above, the last edge.
+    // SAFETY: edge number `bins` is the last one, and readable.
     let high = unsafe { from.wrapping_offset(edges.step * bins.cast_signed()).read_unaligned() };
     let (first, scale): (f64, f64) = (low.into(), bins as f64 / (high.into() - low.into()));
     let behind = ((bins + 1) as f64).min(f64::from(i32::MAX));
@@ -175,7 +179,7 @@ unsafe fn between<T: Edge>(elements: Strip, edges: Strip, counts: Strip, threads
             *place = bin.wrapping_sub(1);
         }
     };
-    // SAFETY: the same contract.
+    // SAFETY: elements are readable, and there is a counter for each bin.
     unsafe { tabulate(elements, counts, threads, places) }
 }
 
@@ -191,7 +195,8 @@ fn searched<T: PartialOrd + Copy>(bounds: &[[T; 2]], x: T) -> usize {
 /// There is no memory for the tables.
 ///
 /// # Safety
-/// The contract of [`run`](super::run); the elements are of the type.
+/// - `elements.len` elements of the type are readable, `step` elements apart, and nothing writes them meanwhile.
+/// - `out.len` counters, `int64`, are writable, `step` elements apart, and nothing else accesses them.
 unsafe fn tabulate<T: Copy + bytemuck::Zeroable>(
     elements: Strip,
     out: Strip,
@@ -213,7 +218,7 @@ unsafe fn tabulate<T: Copy + bytemuck::Zeroable>(
             let len = BLOCK.min(end - at);
             for (i, to) in (at..).zip(&mut block[..len]) {
                 let element = from.at(0).cast::<T>().wrapping_offset(step * i.cast_signed());
-                // SAFETY: the caller's contract: the element of this number is in memory, and nobody writes it.
+                // SAFETY: element `i` is below the number of elements, readable, and nobody writes it.
                 *to = unsafe { element.read_unaligned() };
             }
             places(&block[..len], &mut found[..len]);
@@ -244,7 +249,7 @@ unsafe fn tabulate<T: Copy + bytemuck::Zeroable>(
     }
     let to = out.at.at(0).cast::<i64>();
     for (i, count) in (0_isize..).zip(all.into_inner().unwrap_or_else(PoisonError::into_inner)) {
-        // SAFETY: the caller's contract: the output has a counter for each place of the axis, and nobody else accesses them.
+        // SAFETY: the output has a counter for each place of the axis, and nobody else accesses them.
         unsafe { to.wrapping_offset(out.step * i).write_unaligned(count) };
     }
     Ok(())

@@ -40,7 +40,8 @@ impl Rows {
                 std::slice::from_raw_parts_mut(first, tables * values)
             };
             let first = Address(counts.as_mut_ptr().cast());
-            // SAFETY: for all of them: the caller's contract; parts are of the row.
+            // SAFETY: for all of them: the row is the plan's, of elements of the size of `T`, and each part
+            // has places and counters of its own.
             fork_join::share(parts, threads, &|part| unsafe {
                 self.count::<T>(row_of(), bounds(part), of(first, part));
             });
@@ -54,7 +55,8 @@ impl Rows {
                     }
                 }
                 let first = Address(counts.as_mut_ptr().cast());
-                // SAFETY: as above; each part's places are others.
+                // SAFETY: the row is the plan's, of elements of the size of `T`; the counters say where each
+                // part's places of a value begin, which are others than those of other parts.
                 fork_join::share(parts, threads, &|part| unsafe {
                     self.write_places::<T>(row_of(), bounds(part), of(first, part));
                 });
@@ -64,7 +66,8 @@ impl Rows {
             for other in others.chunks_exact(values) {
                 counts.iter_mut().zip(other).for_each(|(all, count)| *all += count);
             }
-            // SAFETY: as above.
+            // SAFETY: the row is the plan's, of elements of the size of `T`, and the counts of all tables
+            // together are those of its elements.
             unsafe { self.write_counted::<T>(row, counts) };
         });
         Ok(())
@@ -78,7 +81,7 @@ impl Rows {
         let values = 1_usize << (8 * size_of::<T>());
         if self.indices {
             for i in places {
-                // SAFETY: the caller's contract.
+                // SAFETY: the row has an element at `i`, which is below its length.
                 counts[unsafe { self.rank_of(row, i) } % values] += 1;
             }
             return;
@@ -86,7 +89,8 @@ impl Rows {
         let last = counts.len() - 1;
         let mut table = 0;
         for i in places {
-            // SAFETY: the caller's contract. There is a power of two of counters, for each value in each table.
+            // SAFETY: the row has an element at `i`, which is below its length. There is a power of two of
+            // counters, for each value in each table.
             unsafe { *counts.get_unchecked_mut((table + self.load(row, i) as usize) & last) += 1 };
             table += values;
         }
@@ -98,7 +102,7 @@ impl Rows {
     /// As for [`load`](Self::load).
     #[inline(always)]
     unsafe fn rank_of(&self, row: Row, i: usize) -> usize {
-        // SAFETY: the caller's contract.
+        // SAFETY: the row has an element at `i`.
         self.order.rank(unsafe { self.load(row, i) }) as usize
     }
 
@@ -109,7 +113,8 @@ impl Rows {
     unsafe fn write_places<T: Copy>(&self, row: Row, places: Range<usize>, next: &mut [u32]) {
         let values = 1_usize << (8 * size_of::<T>());
         for i in places {
-            // SAFETY: for all of this block: the caller's contract.
+            // SAFETY: for all of this block: the row has an element at `i`, and its output an element at
+            // `at`, as that is below `first`; nobody else writes there.
             unsafe {
                 let next = &mut next[self.rank_of(row, i) % values];
                 let at = *next as usize;
@@ -134,7 +139,8 @@ impl Rows {
             if count == 0 || order.is_nan(bits) {
                 return;
             }
-            // SAFETY: for both: the caller's contract: all counts together are the row's elements.
+            // SAFETY: for both: all counts together are the row's elements, so that `at + count` is at most
+            // its length.
             unsafe {
                 self.store(row, at, bits);
                 if dense {
@@ -163,7 +169,7 @@ impl Rows {
         let first = order.key(0).min(order.key(order.sign));
         let before = || (0..first).map(|key| order.bits(key)).filter(|&bits| !order.is_nan(bits));
         let zeros = (zeros == [true; 2]).then(|| before().map(|bits| counts[bits as usize] as usize).sum());
-        // SAFETY: the caller's contract.
+        // SAFETY: the row is the plan's, and the counts are those of its zeros and NaNs.
         unsafe { self.keep_order(row, zeros, at) };
     }
 }

@@ -251,7 +251,9 @@ impl<V: Lane<Elem = T>, T: Float> RowLanes<V, T> {
         at: usize,
         part: usize,
     ) {
-        // SAFETY: for all of this function: the caller's contract.
+        // SAFETY: for all of this function: rows, as many as the flags say, have the columns from `at` on,
+        // which are readable, and the three parts of the partial are accumulators for as many; `part` is no
+        // more than a vector has.
         unsafe {
             let mut k = [V::load_some((*rows).add(at), part); N];
             let zero = k[0].lit(0.0);

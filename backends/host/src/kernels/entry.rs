@@ -39,10 +39,16 @@ pub(super) trait Kernel {
     const OWN: u32 = 0;
 
     /// # Safety
-    /// As [`StepFn`] says: `len ≥ 1` elements are readable at every source (one where the flag says so) and writable
-    /// at `dst`, aligned to their types; a source is exactly `dst` or disjoint from it. With [`SECONDS`] it is every second
-    /// element from a source on (what lies between is there, but others may write it meanwhile), with [`REVERSED`] the `len` that
-    /// end with it.
+    /// As [`StepFn`] says, of a kernel that computes each result from the elements at the same place ([`SIZES`](Self::SIZES) is there):
+    /// - `len` is at least 1.
+    /// - `len` elements are readable at each source that the kernel has: one after another; one for all where [`SAME`] says so; every
+    ///   second one from the source on with [`SECONDS`] (what lies between is memory, which others may write); with [`REVERSED`], each
+    ///   before the one that it follows.
+    /// - `len` results are writable at `dst`, and nothing else accesses them. All are aligned to their types.
+    /// - A source begins at `dst`, with elements of the results' size one after another, or overlaps no result.
+    /// - No flags are set but [`OWN`](Self::OWN): [`blocks`] has done what the others say.
+    ///
+    /// A kernel without [`SIZES`](Self::SIZES) says itself what its arguments are, and whoever calls it has read that.
     unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize);
 }
 
@@ -92,7 +98,8 @@ macro_rules! level {
                 unsafe fn halves<H: Half>(
                     functions: [StepFn; 2], arity: usize, dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize,
                 ) {
-                    // SAFETY: the caller's contract.
+                    // SAFETY: the contract of `half_map::run` holds, and the processor has the level's
+                    // features, which `halves` is compiled for.
                     unsafe { halves::<H>(functions, arity, dst, src, flags, len) }
                 }
             }
@@ -105,7 +112,8 @@ macro_rules! level {
             pub(super) unsafe fn enter<K: Kernel>(
                 dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, flags: u32, len: usize,
             ) {
-                // SAFETY: the caller's contract is the body's, with its own flags.
+                // SAFETY: the contract of `Kernel::run` holds; the body is given its own flags, or those that
+                // `blocks` leaves it.
                 unsafe {
                     if const { K::SIZES.is_some() } && flags & !K::OWN != 0 {
                         let dense = const { &Dense::of::<K>(enter::<K>, simd::Isa::$isa) };
@@ -123,7 +131,7 @@ macro_rules! level {
             unsafe fn halves<H: Half>(
                 functions: [StepFn; 2], arity: usize, dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize,
             ) {
-                // SAFETY: the caller's contract.
+                // SAFETY: the contract of `half_map::run` holds, and the processor has the level's features.
                 unsafe { half_map::run::<H>(functions, arity, dst, src, flags, len) }
             }
         }

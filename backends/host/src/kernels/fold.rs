@@ -54,8 +54,9 @@ unsafe fn fold_rest<V: Lane, W: LaneFn<2>, R: Read<V>>(
     let mut k = 0;
     while k < ACC_BYTES / size_of::<V::Elem>() / V::LEN {
         let at = i + k * V::LEN;
-        // SAFETY: the caller's contract: whole vectors end at or below `len`. Of the table, bytes from `VECTOR_BYTES` less a
-        // part of a vector on are taken, as many as it has lanes, at most `VECTOR_BYTES`.
+        // SAFETY: whole vectors of what is read, and what must be behind them, end at or below `len`. Of the
+        // table, bytes from `VECTOR_BYTES` less a part of a vector on are taken, as many as it has lanes, at
+        // most `VECTOR_BYTES`.
         unsafe {
             if at + V::LEN + R::BEHIND <= len {
                 sums[k] = W::f([sums[k], R::vector(from, at)]);
@@ -178,7 +179,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> ManyLanes<V, T, W> {
         let mut sums = [neutral; MOST];
         let mut k = 0;
         while k < K.min(Self::VECTORS) {
-            // SAFETY: the caller's contract.
+            // SAFETY: the row has `K` whole vectors that are readable.
             sums[k] = unsafe { V::load(row.add(k * V::LEN)) };
             k += 1;
         }
@@ -193,7 +194,7 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> ManyLanes<V, T, W> {
     unsafe fn many(neutral: V, row: *const T, len: usize) -> V {
         let mut sums = [neutral; MOST];
         let mut i = 0;
-        // SAFETY: the caller's contract; whole vectors end at or below `len`.
+        // SAFETY: `len` elements of the row are readable; whole vectors end at or below `len`.
         unsafe {
             while i + Self::VECTORS * V::LEN <= len {
                 let mut k = 0;
@@ -218,7 +219,8 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> ManyLanes<V, T, W> {
     unsafe fn dense<const L: usize>(dst: *mut T, src: *const T, count: usize) {
         let mut r = 0;
         while r < count {
-            // SAFETY: the caller's contract.
+            // SAFETY: `count` rows of `L` elements follow each other, readable, and as many values are
+            // writable; `r` is below `count`.
             unsafe {
                 let mut x = [*src.add(r * L); L];
                 let mut i = 1;
@@ -411,7 +413,7 @@ const BLOCK: usize = 4;
 /// They are there.
 #[inline(always)]
 unsafe fn addresses<T, const N: usize>(rows: *const *const T) -> [*const T; N] {
-    // SAFETY: the caller's contract; an array of `N` addresses is `N` addresses one after the other.
+    // SAFETY: `N` addresses are there, one after the other, which an array of `N` addresses is.
     unsafe { rows.cast::<[*const T; N]>().read() }
 }
 
@@ -421,7 +423,7 @@ unsafe fn addresses<T, const N: usize>(rows: *const *const T) -> [*const T; N] {
 /// They are readable.
 #[inline(always)]
 unsafe fn block<V: Lane>(from: *const V::Elem) -> [V; BLOCK] {
-    // SAFETY: the caller's contract.
+    // SAFETY: `BLOCK` whole vectors are readable from `from` on.
     unsafe {
         let n = V::LEN;
         [V::load(from), V::load(from.add(n)), V::load(from.add(2 * n)), V::load(from.add(3 * n))]
@@ -434,7 +436,7 @@ unsafe fn block<V: Lane>(from: *const V::Elem) -> [V; BLOCK] {
 /// They are writable.
 #[inline(always)]
 unsafe fn put_block<V: Lane>(&[a, b, c, d]: &[V; BLOCK], to: *mut V::Elem) {
-    // SAFETY: the caller's contract.
+    // SAFETY: `BLOCK` whole vectors are writable from `to` on.
     unsafe {
         let n = V::LEN;
         a.store(to);
@@ -450,7 +452,9 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> RowLanes<V, T, W> {
     /// are writable.
     #[inline(always)]
     unsafe fn pass<const N: usize>(acc: *mut T, start: *const T, rows: *const *const T, len: usize) -> usize {
-        // SAFETY: for all of this function: the caller's contract; whole vectors end at or below `len`, parts are shorter.
+        // SAFETY: for all of this function: `len` elements of each of `N` rows and of `start` are readable,
+        // and as many accumulators writable; `start` is these, or a row. Whole vectors end at or below `len`,
+        // parts are shorter.
         unsafe {
             let from = addresses::<_, N>(rows);
             let mut i = 0;
@@ -490,7 +494,8 @@ impl<V: Lane<Elem = T>, T: Float, W: LaneFn<2>> Kernel for RowLanes<V, T, W> {
     unsafe fn run(dst: *mut u8, [rows, ..]: [*const u8; 3], flags: u32, len: usize) {
         let (acc, rows) = (dst.cast::<T>(), rows.cast::<*const T>());
         let (count, mut next, mut start) = ((flags / 2) as usize, 0, acc.cast_const());
-        // SAFETY: the contract above is the passes'.
+        // SAFETY: `flags / 2` rows of `len` elements are readable, at addresses that are one after the other,
+        // and `len` accumulators writable; each pass is given rows that are left.
         unsafe {
             if flags & 1 == 1 {
                 // The first row takes the place of the accumulators.
@@ -532,7 +537,8 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>> RowPlain<P, W> {
         rows: *const *const P::Mem,
         len: usize,
     ) -> usize {
-        // SAFETY: for all of this function: the caller's contract; elements are below `len`.
+        // SAFETY: for all of this function: `len` elements of each of `N` rows are readable, and as many
+        // accumulators writable, which have values unless `BEGIN`; elements are below `len`.
         unsafe {
             let from = addresses::<_, N>(rows);
             let mut i = 0;
@@ -557,7 +563,8 @@ impl<P: Plain, W: Apply<P::Value, 2, Out = P::Value>> Kernel for RowPlain<P, W> 
     unsafe fn run(dst: *mut u8, [rows, ..]: [*const u8; 3], flags: u32, len: usize) {
         let (acc, rows) = (dst.cast::<P::Mem>(), rows.cast::<*const P::Mem>());
         let (count, mut next) = ((flags / 2) as usize, 0);
-        // SAFETY: the contract above is the passes'.
+        // SAFETY: `flags / 2` rows of `len` elements are readable, at addresses that are one after the other,
+        // and `len` accumulators writable; each pass is given rows that are left.
         unsafe {
             if flags & 1 == 1 {
                 if count >= 4 {

@@ -1,4 +1,19 @@
 //! Elements at places that indices name: read from there, or written there.
+//!
+//! The space of a plan is divided in two. The outer dimensions, up to the last one that places depend on, are
+//! *points*; the inner ones are a *block*, which is moved as a whole for each point.
+//! ```text
+//! x[places], of an x of shape (n, 15):   points: one for each place   block: 15 elements
+//! ```
+//! A block that one load can move (2, 4, 8 or 16 bytes in one piece) is taken for one element. Single
+//! elements along one axis have loops of their own (`Row`); of several axes, or of blocks, the offsets of
+//! some places are worked out first (`locate`). A gather of few columns of many rows is left to `columns.rs`.
+//!
+//! Places are data of users, so nothing is believed of them: a gather takes the nearest one in range, a
+//! checking gather the first element, and a scatter leaves out what is out of range. Memory is safe by
+//! these comparisons alone. Of several elements for one place the last stays, so threads share a scatter by
+//! what they write, never by what they read. What limits all of it is the cache line that each place costs; a
+//! scatter fetches it ahead.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -37,7 +52,7 @@ const NOWHERES: usize = 16;
 pub(super) unsafe fn gather(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &Tuning) {
     let mut space = space(plan, tuning.isa);
     if plan.outputs.len() > 1 {
-        // SAFETY: the same contract.
+        // SAFETY: `run`'s contract is that of this function; `refused` lets only a row pass here.
         return unsafe { gather_checking(plan, &Blocks::new(space, axes), tuning.threads) };
     }
     // What is written in memory's order is written fastest; no other order counts.
@@ -46,7 +61,8 @@ pub(super) unsafe fn gather(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &Tu
     if let Some(columns) = Columns::of(&space, axes) {
         let (rows, row) = (columns.rows.len(), columns.rows.row());
         split::ranges(rows, row, columns.bytes(), 1, tuning.threads, &|start, end| {
-            // SAFETY: the caller's contract; parts of a gather's output are disjoint.
+            // SAFETY: the plan's addresses are readable and writable, and places are taken for the nearest in
+            // range; no two parts write the same rows of the output.
             unsafe { columns.range(start, end) };
         });
         return;
@@ -56,7 +72,8 @@ pub(super) unsafe fn gather(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &Tu
     let grain = if bytes < 256 { split::GRAIN } else { 1 };
     let (total, row) = (blocks.points.len(), blocks.points.row());
     split::ranges(total, row, 2 * bytes + 8 * axes.len(), grain, tuning.threads, &|start, end| {
-        // SAFETY: the caller's contract; parts of a gather's output are disjoint.
+        // SAFETY: the plan's addresses are readable and writable, and places are taken for the nearest in
+        // range; no two parts write the same points of the output, of which it has each element once.
         unsafe { blocks.range(start, end) };
     });
 }
@@ -68,7 +85,8 @@ pub(super) unsafe fn gather(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &Tu
 unsafe fn gather_checking(plan: &LaunchPlan, row: &Blocks<'_, false>, threads: usize) {
     let outside = AtomicBool::new(false);
     split::ranges(row.points.len(), 1, 2 * row.size + 8, split::GRAIN, threads, &|start, end| {
-        // SAFETY: the caller's contract; parts of a gather's output are disjoint.
+        // SAFETY: the plan's addresses are readable and writable; no two parts write the same points of the
+        // output.
         if !unsafe { row.along_checking(start, end) } {
             outside.store(true, Ordering::Relaxed);
         }
@@ -103,7 +121,9 @@ pub(super) unsafe fn scatter(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &T
                 v.ptr = v.ptr.wrapping_offset(v.strides[d] * start.cast_signed());
             }
             let blocks = Blocks::<true>::new(part, axes);
-            // SAFETY: the caller's contract; `writes_apart` made sure that parts along this dimension write other elements.
+            // SAFETY: the plan's addresses are readable and writable, also of a part of a dimension;
+            // `writes_apart` made sure that parts along this dimension write other elements, so that nothing
+            // else accesses what this one writes.
             unsafe { blocks.range(0, blocks.points.len()) };
         });
         return;
@@ -112,12 +132,14 @@ pub(super) unsafe fn scatter(plan: &LaunchPlan, axes: &[IndexedAxis], tuning: &T
     let extent = axes.first().map_or(0, |axis| axis.extent);
     let parts = if shared && blocks.is_far() { tuning.threads.min(extent) } else { 1 };
     if parts <= 1 {
-        // SAFETY: the caller's contract.
+        // SAFETY: the plan's addresses are readable and writable, and by `run`'s contract nothing else
+        // accesses what is written.
         return unsafe { blocks.range(0, blocks.points.len()) };
     }
     fork_join::share(parts, tuning.threads, &|part| {
         let window = extent * part / parts..extent * (part + 1) / parts;
-        // SAFETY: the caller's contract; `writes_apart` made sure that different places along an axis are other elements.
+        // SAFETY: the plan's addresses are readable and writable; `writes_apart` made sure that different
+        // places along an axis are other elements, and each window is one thread's.
         unsafe { blocks.within(window).range(0, blocks.points.len()) };
     });
 }
@@ -237,7 +259,8 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
     /// Moves the blocks of the points `start..end`, in row-major order.
     ///
     /// # Safety
-    /// The plan's contract; nothing else accesses what is written.
+    /// - The contract of the plan holds that the space is made of, and `start < end ≤` the number of points.
+    /// - Nothing else accesses the elements that these points write: of a scatter, those in the window.
     unsafe fn range(&self, start: usize, end: usize) {
         let inner = self.points.dims.len() - 1;
         let step = |view: usize| self.points.views[view].strides[inner];
@@ -247,7 +270,8 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
         while at < end {
             let left = (end - at).min(self.points.left(&cursor));
             if let ([], [axis]) = (&self.block[..], self.axes) {
-                // SAFETY: the caller's contract; the points are of one row.
+                // SAFETY: the plan's addresses are readable and writable, and nothing else accesses what is
+                // written; the `left` points are of one row.
                 with_size!(self.size, T => unsafe { self.along::<T>(axis, &cursor, left) });
                 at += left;
                 if at < end {
@@ -264,7 +288,8 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
                 unsafe { self.locate(offsets, axis, window, cursor.at[PLACES + k], step(PLACES + k)) };
             }
             let (dst, src) = (cursor.at[DST], cursor.at[SRC]);
-            // SAFETY: the caller's contract: places are in range now, or nowhere.
+            // SAFETY: the plan's addresses are readable and writable; `locate` has brought places into range,
+            // or named them `NOWHERE`, which is not accessed.
             unsafe {
                 match self.block[..] {
                     [] => with_size!(self.size, T => {
@@ -301,7 +326,8 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
         let size = size_of::<T>().cast_signed();
         let (row, steps) = self.row(axis, cursor);
         let dense = if SCATTER { [0, size, 8] } else { [size, 0, 8] };
-        // SAFETY: the same contract.
+        // SAFETY: the contract of this function is that of the loops: the row has `len` points, whose
+        // addresses are the plan's, and `T` has the size of its elements.
         unsafe {
             match (SCATTER, self.window.len() != axis.extent) {
                 (false, _) if steps == dense => row.gather::<T, true>(steps, len),
@@ -333,7 +359,8 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
     unsafe fn along_checking(&self, start: usize, end: usize) -> bool {
         let (row, steps) = self.row(&self.axes[0], &self.points.seek(start));
         let dense = [self.size.cast_signed(), 0, 8] == steps;
-        // SAFETY: the same contract.
+        // SAFETY: the plan's addresses are readable and writable; `refused` lets only plans of one row pass here, so
+        // that `start..end` is of it.
         with_size!(self.size, T => unsafe {
             match dense {
                 true => row.gather_checking::<T, true>(steps, end - start),
@@ -346,7 +373,7 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
     /// the window only.
     ///
     /// # Safety
-    /// The places are readable and aligned.
+    /// From `at` on, in steps of `step` bytes, there is a readable, aligned `int64` for each offset. It may be any number.
     unsafe fn locate(
         &self,
         offsets: &mut [isize],
@@ -358,7 +385,7 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
         let last = axis.extent.cast_signed() - 1;
         let stride = axis.stride * self.points.views[DST].size.cast_signed();
         for (i, offset) in offsets.iter_mut().enumerate() {
-            // SAFETY: the caller's contract.
+            // SAFETY: places are readable and aligned for each of as many points as there are offsets.
             let place = unsafe { *at.wrapping_offset(step * i.cast_signed()).cast::<i64>() };
             if SCATTER {
                 let inside = place.cast_unsigned().wrapping_sub(window.start as u64) < window.len() as u64
@@ -373,7 +400,9 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
     /// Moves one element for each offset; the first addresses and the bytes to step in the row come with either side.
     ///
     /// # Safety
-    /// The elements are readable, their targets writable.
+    /// For each `i`, with `offsets[i]` added to the source of a gather or to the target of a scatter, unless it is [`NOWHERE`]:
+    /// - an element of the size of `T` is readable `i` steps behind the first source;
+    /// - one is writable `i` steps behind the first target, and nothing else accesses it.
     unsafe fn elements<T: Copy>(
         (dst, to_step): (*mut u8, isize),
         (src, from_step): (*mut u8, isize),
@@ -382,7 +411,7 @@ impl<'a, const SCATTER: bool> Blocks<'a, SCATTER> {
         for (i, &offset) in offsets.iter().enumerate() {
             let i = i.cast_signed();
             let (to, from) = (dst.wrapping_offset(to_step * i), src.wrapping_offset(from_step * i));
-            // SAFETY: the caller's contract.
+            // SAFETY: each offset leads to an element of the plan or is `NOWHERE`, which is not accessed.
             unsafe {
                 if !SCATTER {
                     to.cast::<T>().write_unaligned(from.wrapping_offset(offset).cast::<T>().read_unaligned());
@@ -417,7 +446,7 @@ impl Row {
     /// The plan's contract: the point has a place.
     #[inline(always)]
     unsafe fn place(&self, steps: [isize; 3], i: isize) -> i64 {
-        // SAFETY: the caller's contract.
+        // SAFETY: point `i` of the row has a place, an aligned `int64` that is readable.
         unsafe { *self.element(steps, PLACES, i).cast::<i64>() }
     }
 
@@ -429,7 +458,8 @@ impl Row {
     unsafe fn gather<T: Copy, const DENSE: bool>(&self, steps: [isize; 3], len: usize) {
         let steps = if DENSE { [size_of::<T>().cast_signed(), 0, 8] } else { steps };
         for i in 0..len.cast_signed() {
-            // SAFETY: the caller's contract.
+            // SAFETY: the plan's addresses are readable and writable; the place is brought into range, so
+            // that it is one of them.
             unsafe {
                 let ahead = self.place(steps, i).clamp(0, self.last) as isize * self.stride;
                 let from = self.element(steps, SRC, i).wrapping_offset(ahead).cast::<T>();
@@ -449,7 +479,7 @@ impl Row {
         let extent = self.last + 1;
         let mut all = true;
         for i in 0..len.cast_signed() {
-            // SAFETY: the caller's contract; the place that is read is in range.
+            // SAFETY: the plan's addresses are readable and writable; the place that is read is in range.
             unsafe {
                 let place = self.place(steps, i);
                 let place = place.wrapping_add(if place < 0 { extent } else { 0 });
@@ -469,7 +499,7 @@ impl Row {
     /// The plan's contract: the point has a place.
     #[inline(always)]
     unsafe fn target(&self, steps: [isize; 3], i: isize) -> (*mut u8, bool) {
-        // SAFETY: the caller's contract.
+        // SAFETY: point `i` of the row has a place.
         let place = unsafe { self.place(steps, i) };
         let inside = place.cast_unsigned().wrapping_sub(self.window.start as u64) < self.window.len() as u64;
         let ahead = (place as isize).wrapping_mul(self.stride);
@@ -484,7 +514,8 @@ impl Row {
     unsafe fn scatter<T: Copy, const DENSE: bool>(&self, steps: [isize; 3], len: usize) {
         let steps = if DENSE { [0, size_of::<T>().cast_signed(), 8] } else { steps };
         for i in 0..len.cast_signed() {
-            // SAFETY: the caller's contract; the target is in range.
+            // SAFETY: the source has an element for each point; the target is written only where its place is
+            // in range, so that it is an element of the output.
             unsafe {
                 if let (to, true) = self.target(steps, i) {
                     // Stores wait for each other's lines; what is fetched does not.
@@ -507,7 +538,8 @@ impl Row {
         let mut nowhere = [MaybeUninit::<T>::uninit(); NOWHERES];
         for i in 0..len {
             let to_nowhere = nowhere[i % NOWHERES].as_mut_ptr().cast::<u8>();
-            // SAFETY: the caller's contract; what is not in the window is written nowhere.
+            // SAFETY: the source has an element for each point; what is not in the window, be it another
+            // thread's or out of range, is written to `nowhere`, which has room for it.
             unsafe {
                 let (to, inside) = self.target(steps, i.cast_signed());
                 let to = std::hint::select_unpredictable(inside, to, to_nowhere);
@@ -522,9 +554,13 @@ impl Row {
 /// Moves a block, in row-major order.
 ///
 /// # Safety
-/// It is readable and its target writable; they do not overlap.
+/// - The elements, of `size` bytes, that the block's extents and `src` steps reach from `src` on are readable.
+/// - Those that its `dst` steps reach from `dst` on are writable.
+/// - They do not overlap, and nothing else accesses them in conflict.
+/// - The processor has the instruction set.
 pub(super) unsafe fn move_block(isa: Isa, dst: *mut u8, src: *const u8, block: &[Inner], size: usize) {
-    // SAFETY: for all of this function: the caller's contract.
+    // SAFETY: for all of this function: the elements that the block's extents and steps reach are readable at
+    // `src` and writable at `dst`, and apart; so are those of each part of it.
     unsafe {
         match *block {
             [] => std::ptr::copy_nonoverlapping(src, dst, size),

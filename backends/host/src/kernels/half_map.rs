@@ -67,7 +67,8 @@ impl<L: Level, H: Half, W: LaneFn<K>, const K: usize> Kernel for HalfMap<L, H, W
     #[inline(always)]
     unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
         let functions = [L::entry::<LaneFunction<L::F32, W, K>>(), L::entry::<LaneFunction<L::F64, W, K>>()];
-        // SAFETY: the same contract; the level is the one that this is compiled for.
+        // SAFETY: the contract of `run` is this one; the level is the one that this is compiled for, and so
+        // are the functions.
         unsafe { L::halves::<H>(functions, K, dst, src, flags, len) }
     }
 }
@@ -96,7 +97,8 @@ pub(super) unsafe fn run<H: Half>(
             let same = flags >> k & SAME == SAME;
             let at = src[k].cast::<H>().wrapping_add(if same { 0 } else { start });
             for (i, value) in operands[k].iter_mut().enumerate().take(if same { 1 } else { count }) {
-                // SAFETY: the caller's contract: `len` elements are readable, one where the flag says so.
+                // SAFETY: `len` elements of each operand are readable, one where the flag says so; `start +
+                // i` is below `len`.
                 *value = unsafe { *at.add(i) }.to();
             }
             from[k] = operands[k].as_ptr().cast();
@@ -106,7 +108,8 @@ pub(super) unsafe fn run<H: Half>(
         let mut doubtful = false;
         for (i, &result) in results.iter().enumerate().take(count) {
             doubtful |= in_doubt::<H>(result);
-            // SAFETY: the caller's contract: `len` elements are writable, and those of this chunk were read.
+            // SAFETY: `len` elements are writable, and those of this chunk were read, should they be
+            // operands.
             unsafe { *dst.add(start + i) = H::of_single(result) };
         }
         for (i, &result) in results.iter().enumerate().take(if doubtful { count } else { 0 }) {
@@ -117,9 +120,10 @@ pub(super) unsafe fn run<H: Half>(
                 }
                 let mut exact = 0.0_f64;
                 let [a, b, c] = [0, 1, 2].map(|k: usize| (&raw const wide[k]).cast::<u8>());
-                // SAFETY: as above, for one element of each.
+                // SAFETY: one element of each operand is on the stack, aligned, and the result is none of
+                // them.
                 unsafe { double((&raw mut exact).cast(), a, b, c, 0, 1) };
-                // SAFETY: as above.
+                // SAFETY: `start + i` is below `len`.
                 unsafe { *dst.add(start + i) = H::of_double(exact) };
             }
         }

@@ -1,4 +1,18 @@
 //! What is computed on the calling thread without a plan.
+//!
+//! Core asks for functions, not for work: `elements_fn` is one operation over elements that lie one after
+//! another, `gather_elements` brings elements together that do not, and `fold_elements` folds an array that
+//! is seen as three dimensions, of which the middle one is folded.
+//! ```text
+//! sum over axis 1 of shape (2, 4, 3):   outer 2, len 4, inner 3:   6 results of 4 elements each, 3 elements apart
+//! ```
+//! The callers hold the memory (core's `memory/immediate`), so nothing here waits or submits. What takes
+//! longer than `AT_ONCE_NS`, or `WAITED_NS` where all threads take part, is refused, and becomes a plan.
+//!
+//! A fold has to give the bits of the plan of the same reduction. It uses the same segments, the same choice
+//! between rows and runs (`by_rows`) and the same tree (`Partials`); whoever changes one of these, changes
+//! [`reduction`](super::reduction) and this file in one commit. The limit is what a call costs: make no
+//! allocation and walk no list on the way to a short fold.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -78,8 +92,10 @@ pub(crate) fn elements_fn(op: Op, dtype: Dtype, out: Dtype, tuning: &Tuning) -> 
 /// 0. No dimensions are one element.
 ///
 /// # Safety
-/// The processor has the instruction set. The elements are readable, and there is room for as many at `dst`, apart from them.
-/// No extent is 0.
+/// - The processor has the instruction set.
+/// - No extent is 0, and `size` is 1, 2, 4, 8 or 16.
+/// - The elements that the dimensions reach from `src` on are readable. What lies between them is memory, which others may write.
+/// - There is room for as many at `dst`, apart from them, and nothing else accesses it.
 pub(crate) unsafe fn gather_elements(
     isa: Isa,
     dst: *mut u8,
@@ -87,7 +103,9 @@ pub(crate) unsafe fn gather_elements(
     dims: &[(usize, isize)],
     size: usize,
 ) {
-    // SAFETY: for all of this function: the caller's contract.
+    // SAFETY: for all of this function: the elements that the dimensions reach from `src` on are readable,
+    // and `dst` has room for as many, apart from them. Each call below is given some of the dimensions, and
+    // the part of `dst` that their elements fill; what is copied from `dst` was written before.
     unsafe {
         match *dims {
             [] => std::ptr::copy_nonoverlapping(src, dst, size),
@@ -161,8 +179,12 @@ fn divides(extents: FoldExtents) -> bool {
 /// where they lie apart, are folded as they are.
 ///
 /// # Safety
-/// No extent is 0. The elements, and the factors if there are any, of the first dtype, are readable, with what lies between them,
-/// and the results writable, aligned to their dtypes, and nothing else accesses them in conflict.
+/// - No extent is 0.
+/// - At `src`, and at the factors if there are any, there are as many elements as the extents say, of the first dtype, aligned and
+///   readable. What lies between them is memory, which others may write.
+/// - At `dst` as many results are writable, of the fold's dtype, aligned, and apart from the elements.
+/// - Nothing else accesses them in conflict.
+/// - The processor has the instruction set.
 pub(crate) unsafe fn fold_elements(
     fold: Fold,
     [from, dtype]: [Dtype; 2],
@@ -196,7 +218,8 @@ pub(crate) unsafe fn fold_elements(
         && from == dtype
         && !half
     {
-        // SAFETY: the caller's contract; there are as many elements.
+        // SAFETY: `len` elements are readable at `src`, and at `factors` if there are any, and the result is
+        // writable; `extents` say one result of `len` elements, which are one segment.
         unsafe { fold_run(folding, dst, (src, factors), acc.size(), len) };
         return true;
     }
@@ -238,7 +261,8 @@ pub(crate) unsafe fn fold_elements(
             let first = outer * part / parts;
             let extents = FoldExtents { outer: outer * (part + 1) / parts - first, ..extents };
             let (to, src) = (to.at(first * result), from_each.at(first * bytes).cast_const());
-            // SAFETY: the caller's contract, for some of the results.
+            // SAFETY: elements and results of `outer` results from the `first` on are those of the whole, and
+            // no other part writes them.
             let did = extents.outer == 0
                 || unsafe { fold_elements(fold, [from, dtype], to, (src, None), extents, &alone) };
             all_did.fetch_and(did, Ordering::Relaxed);
@@ -253,7 +277,8 @@ pub(crate) unsafe fn fold_elements(
         && let Some(Folding { many, identity, .. }) = folding(op, acc, isa)
     {
         let pitch = (len * size).cast_signed();
-        // SAFETY: the caller's contract: as many runs of elements, each one segment, and as many results.
+        // SAFETY: `outputs` runs of `len` readable elements follow each other, `pitch` bytes apart, each of
+        // which is one segment; as many results are writable at `dst`.
         unsafe { many(dst, src, identity.as_ptr().cast(), (&raw const pitch).cast(), outputs as u32, len) };
         return true;
     }
@@ -288,8 +313,9 @@ pub(crate) unsafe fn fold_elements(
     let Ok(mut scratch) = Scratch::take(bytes.next_multiple_of(SLOT_BYTES)) else { return false };
     let partial = scratch.ptr();
     let [room, converted, values] = [room, converted, values].map(|at| partial.wrapping_add(at));
-    // SAFETY: the caller's contract; partials, gathered and converted elements and values have parts of the scratch memory of
-    // their own, as long as each needs.
+    // SAFETY: elements and factors are readable, and the results writable, for these extents, of which none
+    // is 0; partials, gathered and converted elements and values have parts of the scratch memory of their
+    // own, as long as each needs.
     unsafe {
         let mut src = src;
         if let Some(widen) = widen {
@@ -335,7 +361,8 @@ unsafe fn fold_run(
 ) {
     let (mut accumulators, identity) = (Accumulators::new(), folding.identity.as_ptr().cast());
     let first = accumulators.as_mut_ptr();
-    // SAFETY: the caller's contract; the accumulators are of as many bytes as a run needs, and the first is its result.
+    // SAFETY: `len` elements are readable at `src`, and at `factors` if there are any, and `size` bytes
+    // writable at `dst`; the accumulators are of as many bytes as a run needs, and the first is its result.
     unsafe {
         (folding.run)(first, src, identity, factors.unwrap_or(src), FIRST | LAST, len);
         std::ptr::copy_nonoverlapping(first, dst, size);
@@ -386,7 +413,8 @@ impl Work<'_> {
     /// # Safety
     /// The contract of [`fold_elements`] holds, and the memory is there.
     unsafe fn all(&self, dst: *mut u8) -> Result<()> {
-        // SAFETY: the same contract.
+        // SAFETY: each road has the contract of this function: elements, factors and results of these
+        // extents, and memory as `fold_elements` has laid it out.
         unsafe {
             match &self.partials.kind {
                 _ if self.partials.rows => self.rows(dst),
@@ -411,7 +439,8 @@ impl Work<'_> {
         while output < outputs {
             let count = most.min(outputs - output);
             let mut src = self.place(output, 0);
-            // SAFETY: the caller's contract; there is room for as many outputs' points, and for one's.
+            // SAFETY: the elements of `count` outputs, of `len` each, are readable, and the results writable;
+            // `room` is for as many outputs' points as are gathered, and for those of one.
             unsafe {
                 if self.gathered {
                     for k in 0..count {
@@ -437,7 +466,8 @@ impl Work<'_> {
     unsafe fn one(&self, output: usize, dst: *mut u8) -> Result<()> {
         let partials = &self.partials;
         let points = |segment| self.points(segment);
-        // SAFETY: the caller's contract; there is a partial for each level of the tree, and `run` is given a segment's points.
+        // SAFETY: the output's elements, and the factors, are readable; there is a partial for each level of
+        // the tree, and `run` is given points of one segment, for which there is room.
         unsafe {
             let leaf = |segment: usize, acc: *mut u8| {
                 let (at, end) = (points(segment), points(segment + 1));
@@ -467,7 +497,8 @@ impl Work<'_> {
     /// As for [`all`](Self::all); `leaf` folds a segment of these outputs into a partial.
     unsafe fn fold_tree(&self, len: usize, leaf: &(impl Fn(usize, *mut u8) + Sync)) -> Result<()> {
         let (partials, segments) = (&self.partials, self.extents.len.div_ceil(self.segment));
-        // SAFETY: the caller's contract; there is a partial for each level of the tree, and of that of a part.
+        // SAFETY: `leaf` folds a segment of these outputs into a partial; there is one for each level of the
+        // tree, and the spare memory of a part is for as many.
         unsafe {
             let tree = partials.tree(len, |segment| self.points(segment));
             if !self.gathered && tree.is_shared(segments, self.tuning.threads) {
@@ -493,7 +524,8 @@ impl Work<'_> {
             return from;
         }
         let step = (self.extents.inner * self.extents.step * self.size).cast_signed();
-        // SAFETY: the caller's contract.
+        // SAFETY: `len` elements of the output from `at` on are readable, `step` bytes apart; `room` is for
+        // as many.
         unsafe { pack::gather(self.tuning.isa, room, from, step, self.size, len) };
         room
     }
@@ -515,7 +547,8 @@ impl Work<'_> {
         while output < outputs {
             let left = if self.gathered { outputs - output } else { inner - output % inner };
             let width = partials.len.min(left);
-            // SAFETY: the caller's contract; there is a partial for each level of the tree, and room for as many rows.
+            // SAFETY: rows of `width` outputs are readable, and as many results writable; there is a partial
+            // for each level of the tree, and room for as many rows as are folded at a time.
             unsafe {
                 let leaf = |segment: usize, acc: *mut u8| {
                     let range = points(segment)..points(segment + 1);
@@ -555,7 +588,8 @@ impl Work<'_> {
         }
         let inner = self.extents.inner;
         let pitch = (self.extents.len * inner * self.size).cast_signed();
-        // SAFETY: the caller's contract.
+        // SAFETY: `len` elements of the row from `output` on are readable, as `place` and the strides say;
+        // `room` is for as many.
         unsafe {
             if inner == 1 {
                 pack::gather(self.tuning.isa, room, from, pitch, self.size, len);

@@ -176,7 +176,7 @@ impl<V: Lane<Elem = T>, T: Float, const MAX: bool, const SIGNS: bool> Kernel for
 #[inline(always)]
 unsafe fn is<V: Lane>(mask: V::Mask) -> bool {
     let mut told = 0;
-    // SAFETY: the caller's contract; room for one lane.
+    // SAFETY: the processor has the level of `V`; there is room for one lane.
     unsafe { V::mask_to_bytes(mask, &raw mut told, 1) };
     told != 0
 }

@@ -29,7 +29,8 @@ impl<P: Plain<Value: std::ops::Add<Output = P::Value> + std::ops::Mul<Output = P
     /// `N` factors and rows are readable, the sums writable.
     #[inline(always)]
     unsafe fn pass<const N: usize>(dst: *mut P::Mem, a: *const P::Mem, b: *const P::Mem, len: usize) {
-        // SAFETY: for all of this function: the caller's contract.
+        // SAFETY: for all of this function: `N` factors are readable, and as many rows of `len` elements,
+        // `COLUMNS` apart; `len` sums are readable and writable.
         unsafe {
             let mut factors = [P::get(*a); N];
             for (r, factor) in factors.iter_mut().enumerate() {
@@ -106,8 +107,9 @@ pub(super) unsafe fn multiply(product: &Product, [a, b, out]: [*mut u8; 3], tuni
                 let offset: isize = steps.iter().map(|&(step, i)| step * i.cast_signed()).sum();
                 address.0.wrapping_offset(offset)
             };
-            // SAFETY: for all of this closure: the caller's contract; blocks are within the matrices and disjoint, what is
-            // packed fits the memory above.
+            // SAFETY: for all of this closure: the operands of the product are at the addresses, of integers
+            // of the size; blocks are within the matrices and disjoint, and what is packed fits the memory
+            // above.
             unsafe {
                 sums_at.write_bytes(0, height * pitch);
                 let mut depth = 0;

@@ -34,7 +34,7 @@ impl<T: Copy + Into<i64>> Kernel for Along<T> {
         // SAFETY: `along`'s contract.
         let (offsets, axis) = unsafe { (&mut *dst.cast::<Offsets>(), &*axis.cast::<Axis>()) };
         let len = len.min(LANES);
-        // SAFETY: as above.
+        // SAFETY: there are `len` readable, aligned integers, whose type is chosen by their size (`along`).
         let index = unsafe { std::slice::from_raw_parts(index.cast::<T>(), len) };
         let all = offsets.bytes[..len].iter_mut().zip(&mut offsets.outside[..len]).zip(index);
         for ((bytes, outside), &index) in all {
@@ -49,7 +49,8 @@ impl<T: Copy + Into<i64>> Kernel for Along<T> {
 /// Adds to offsets what the indices of `len` lanes along an axis come to.
 ///
 /// # Safety
-/// There are `len` integers at `index`, of 4 or 8 bytes with a sign, aligned. The processor has the instruction set.
+/// - There are `len` integers with a sign at `index`, of `size` bytes (4 or 8), aligned and readable. They may be any numbers.
+/// - The processor has the instruction set.
 pub(crate) unsafe fn along(
     isa: Isa,
     offsets: &mut Offsets,
@@ -60,7 +61,8 @@ pub(crate) unsafe fn along(
 ) {
     let run = if size == 4 { entry::<Along<i32>>(isa) } else { entry::<Along<i64>>(isa) };
     let axis = (&raw const *axis).cast();
-    // SAFETY: the caller's contract.
+    // SAFETY: there are `len` integers at `index`, aligned, of the size; the processor has the instruction
+    // set. `Along` is given the offsets as its target and the axis as its source.
     unsafe { run((&raw mut *offsets).cast(), index, axis, axis, 0, len) };
 }
 
@@ -83,8 +85,9 @@ impl<T: Copy> Kernel for At<T> {
 /// Gathers the elements of `len` lanes.
 ///
 /// # Safety
-/// `src` and each offset make the address of a readable element, and there is room for all at `dst`, apart from them. The
-/// processor has the instruction set.
+/// - `src` and each of the first `len` offsets make the address of a readable element of `size` bytes (1, 2, 4, 8 or 16).
+/// - There is room for as many at `dst`, apart from them.
+/// - The processor has the instruction set.
 pub(crate) unsafe fn gather_at(
     isa: Isa,
     dst: *mut u8,
@@ -94,6 +97,7 @@ pub(crate) unsafe fn gather_at(
     len: usize,
 ) {
     let run = with_size!(size, T => entry::<At<T>>(isa));
-    // SAFETY: the caller's contract.
+    // SAFETY: source and offsets make addresses of readable elements, and there is room for all at `dst`,
+    // apart from them; the processor has the instruction set, and there are `LANES` offsets.
     unsafe { run(dst, src, offsets.bytes.as_ptr().cast(), src, 0, len.min(LANES)) };
 }

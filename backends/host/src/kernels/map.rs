@@ -1,5 +1,20 @@
-//! The elementwise loops: over vectors for floats, over scalars (which the compiler vectorises) for all else. Each is over
-//! elements that lie one after another; those over vectors take values, too. For everything else there is [`blocks`](super::blocks).
+//! The elementwise loops: over vectors for floats, over scalars (which the compiler vectorises) for all else.
+//! Each is over elements that lie one after another; those over vectors take values, too. For everything else
+//! there is [`blocks`](super::blocks).
+//!
+//! A loop knows how elements are read and written; what is computed is a type parameter, an operation of
+//! core's `ops/`, written in the algebra that vectors and scalars both implement. So a new operation needs
+//! nothing here.
+//! - `LaneMap` has four vectors of each operand at once: short bodies, limited by loads and stores.
+//! - `LaneFunction` has one vector at a time: long bodies (`exp`, `sin`), of which one copy is enough; it
+//!   fetches ahead.
+//! - `LaneTestMap` writes a byte for each element.
+//! - `PlainMap`, `PlainPart` and `PlainTest` are the same over scalars.
+//!
+//! The contract is [`Kernel::run`]'s: a source may be exactly the destination, so what is computed together
+//! is read before any of it is written. Each loop is compiled for every operation, dtype and level: one more
+//! line in a loop is thousands in the binary, so what loops share is in functions of the operands' types
+//! alone.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -104,7 +119,8 @@ impl<V: Lane, const K: usize> Operands<V, K> {
             from[k] = src[k].cast();
             if flags >> k & SAME == SAME {
                 let splat = (&raw mut memory[k]).cast::<V::Elem>();
-                // SAFETY: the caller's contract; there is room for so many vectors.
+                // SAFETY: where the flag is set, one element is readable at the source; the memory has room
+                // for `AT_ONCE` vectors of any level.
                 unsafe {
                     let value = V::splat(*from[k]);
                     value.store(splat);
@@ -143,7 +159,7 @@ impl<V: Lane, const K: usize> Operands<V, K> {
 /// They are readable.
 #[inline(always)]
 unsafe fn vectors<V: Lane, const K: usize>(at: &[*const V::Elem; K], i: usize) -> [V; K] {
-    // SAFETY: the caller's contract; there are one to three operands.
+    // SAFETY: a vector of each operand is readable, `i` elements further on; there are one to three operands.
     unsafe {
         let mut x = [V::load(at[0].add(i)); K];
         let mut k = 1;
@@ -161,7 +177,8 @@ unsafe fn vectors<V: Lane, const K: usize>(at: &[*const V::Elem; K], i: usize) -
 /// They are readable.
 #[inline(always)]
 unsafe fn parts<V: Lane, const K: usize>(at: &[*const V::Elem; K], len: usize) -> [V; K] {
-    // SAFETY: the caller's contract; there are one to three operands.
+    // SAFETY: `len` elements of each operand are readable, no more than a vector has; there are one to three
+    // operands.
     unsafe {
         let mut x = [V::load_some(at[0], len); K];
         let mut k = 1;
@@ -179,7 +196,7 @@ unsafe fn parts<V: Lane, const K: usize>(at: &[*const V::Elem; K], len: usize) -
 /// They are readable.
 #[inline(always)]
 unsafe fn at_once<V: Lane, W: LaneFn<K>, const K: usize>(at: &[*const V::Elem; K], i: usize) -> V {
-    // SAFETY: the caller's contract.
+    // SAFETY: a vector of each operand is readable, `i` elements further on.
     W::f(unsafe { vectors(at, i) })
 }
 
@@ -189,7 +206,7 @@ unsafe fn at_once<V: Lane, W: LaneFn<K>, const K: usize>(at: &[*const V::Elem; K
 /// They are readable.
 #[inline(always)]
 unsafe fn test_once<V: Lane, W: LaneTest<K>, const K: usize>(at: &[*const V::Elem; K], i: usize) -> V::Mask {
-    // SAFETY: the caller's contract.
+    // SAFETY: a vector of each operand is readable, `i` elements further on.
     W::f::<V>(unsafe { vectors(at, i) })
 }
 
@@ -200,7 +217,7 @@ unsafe fn test_once<V: Lane, W: LaneTest<K>, const K: usize>(at: &[*const V::Ele
 #[inline(always)]
 unsafe fn put<V: Lane>(&[a, b, c, d]: &[V; AT_ONCE], to: *mut V::Elem, stream: bool) {
     let n = V::LEN;
-    // SAFETY: the caller's contract.
+    // SAFETY: `AT_ONCE` vectors are writable from `to` on, aligned to vectors where they are streamed.
     unsafe {
         if stream {
             a.stream(to);
@@ -223,7 +240,7 @@ unsafe fn put<V: Lane>(&[a, b, c, d]: &[V; AT_ONCE], to: *mut V::Elem, stream: b
 #[inline(always)]
 unsafe fn put_masks<V: Lane>(&[a, b, c, d]: &[V::Mask; AT_ONCE], to: *mut u8) {
     let n = V::LEN;
-    // SAFETY: the caller's contract.
+    // SAFETY: as many bytes as `AT_ONCE` masks have lanes are writable from `to` on.
     unsafe {
         V::mask_to_bytes(a, to, n);
         V::mask_to_bytes(b, to.add(n), n);
@@ -247,7 +264,9 @@ impl<V: Lane, W: LaneFn<K>, const K: usize> Kernel for LaneFunction<V, W, K> {
     unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
         let dst = dst.cast::<V::Elem>();
         let mut memory = [const { Splat(MaybeUninit::uninit()) }; K];
-        // SAFETY: for all of this function: the same contract; `i + part` stays at or below `len`.
+        // SAFETY: for all of this function: `len` elements of each source are readable (or one, of which
+        // `Operands` makes a vector) and `len` writable at `dst`; a source that is `dst` is read before it is
+        // written, part by part. `i + part` stays at or below `len`.
         unsafe {
             // One vector of a value is read again and again.
             let operands = Operands::<V, K>::new(src, &mut memory, flags, 1);
@@ -277,8 +296,10 @@ impl<V: Lane, W: LaneFn<K>, const K: usize> Kernel for LaneMap<V, W, K> {
     unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
         let (n, dst, stream) = (V::LEN, dst.cast::<V::Elem>(), flags & STREAM != 0);
         let mut memory = [const { Splat(MaybeUninit::uninit()) }; K];
-        // SAFETY: for all of this function: the same contract; `i + …` stays at or below `len`, and streamed addresses are
-        // aligned by the first part.
+        // SAFETY: for all of this function: `len` elements of each source are readable (or one, of which
+        // `Operands` makes vectors) and `len` writable at `dst`; a source that is `dst` is read before it is
+        // written, part by part. `i + …` stays at or below `len`, and streamed addresses are aligned by the
+        // first part.
         unsafe {
             let operands = Operands::<V, K>::new(src, &mut memory, flags, len);
             let ahead = if stream { dst.addr() / size_of::<V::Elem>() % n } else { 0 };
@@ -327,7 +348,8 @@ impl<V: Lane, W: LaneTest<K>, const K: usize> Kernel for LaneTestMap<V, W, K> {
     unsafe fn run(dst: *mut u8, src: [*const u8; 3], flags: u32, len: usize) {
         let n = V::LEN;
         let mut memory = [const { Splat(MaybeUninit::uninit()) }; K];
-        // SAFETY: for all of this function: the same contract; `i + …` stays at or below `len`.
+        // SAFETY: for all of this function: `len` elements of each source are readable (or one, of which
+        // `Operands` makes vectors), and `len` bytes writable at `dst`. `i + …` stays at or below `len`.
         unsafe {
             let operands = Operands::<V, K>::new(src, &mut memory, flags, len);
             let mut i = 0;
@@ -375,7 +397,7 @@ fn sources<P: Plain, const K: usize>(src: &[*const u8; 3]) -> [*const P::Mem; K]
 /// They are readable.
 #[inline(always)]
 unsafe fn scalars<P: Plain, const K: usize>(from: &[*const P::Mem; K], i: usize) -> [P::Value; K] {
-    // SAFETY: the caller's contract; there are one to three sources.
+    // SAFETY: an element of each source is readable, `i` elements further on; there are one to three sources.
     unsafe {
         let mut x = [P::get(*from[0].add(i)); K];
         let mut k = 1;
@@ -398,8 +420,9 @@ macro_rules! plain_kernels {
             #[inline(always)]
             unsafe fn run(dst: *mut u8, src: [*const u8; 3], _: u32, len: usize) {
                 let (dst, from) = (dst.cast::<$R>(), sources::<P, K>(&src));
-                // SAFETY: for all of this function: the same contract, without flags, as none is this kernel's own; `i` is below
-                // `len`.
+                // SAFETY: for all of this function: `len` elements of each source are readable and `len`
+                // writable at `dst`, aligned to their types; no flag is set, as none is this kernel's own. A
+                // source that is `dst` is read before it is written, element by element; `i` is below `len`.
                 unsafe {
                     let mut i = 0;
                     while i < len {
@@ -430,12 +453,13 @@ impl Kernel for Magnitude {
     unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _: u32, len: usize) {
         let (dst, src) = (dst.cast::<f32>(), src.cast::<[f32; 2]>());
         for i in 0..len {
-            // SAFETY: the contract; `i` is below `len`.
+            // SAFETY: `len` elements are readable at the source, aligned, and no flag is set; `i` is below
+            // `len`.
             let [x, y] = unsafe { *src.add(i) }.map(f64::from);
             let endless = x.abs() == f64::INFINITY || y.abs() == f64::INFINITY;
             // Of NaN and infinity as well.
             let size = if endless { f64::INFINITY } else { (x * x + y * y).sqrt() };
-            // SAFETY: the same.
+            // SAFETY: `len` results are writable at `dst`, aligned; `i` is below `len`.
             unsafe { *dst.add(i) = size as f32 };
         }
     }

@@ -47,7 +47,9 @@ impl<V: Bytes> Kernel for NumbersOf<V> {
     unsafe fn run(dst: *mut u8, [mask, count, _]: [*const u8; 3], _: u32, len: usize) {
         let to = dst.cast::<u32>();
         let (mut found, mut at) = (0, 0);
-        // SAFETY: for all of this function: the caller's contract; a group begins at `found` or before the last of them.
+        // SAFETY: for all of this function: `len` bytes are readable at the first source, `dst` has room for
+        // as many numbers and one more group, and the second source is a count to be written; a group begins
+        // at `found` or before the last of them.
         unsafe {
             while at + GROUP <= len {
                 found += V::numbers(mask.add(at), at as u32, to.add(found));
@@ -80,7 +82,7 @@ impl Listed {
     pub(super) unsafe fn of(&mut self, mask: *const u8, len: usize) -> &[u32] {
         let mut count = 0_usize;
         let to = (&raw mut count).cast::<u8>();
-        // SAFETY: the caller's contract; there is room for a tile and a group.
+        // SAFETY: `len` bytes are readable, at least one; there is room for a tile and a group.
         unsafe { (self.list)(self.numbers.as_mut_ptr().cast(), mask, to, mask, 0, len.min(TILE)) };
         let numbers = &self.numbers[..count];
         // SAFETY: the function has written so many.
@@ -175,7 +177,8 @@ impl Masked {
                 len = len.min(points.left(&cursor));
             }
             let step = |view: usize| inner.map_or(0, |d| points.views[view].strides[d]);
-            // SAFETY: for all of this block: the caller's contract; a tile has no more points than there is room for.
+            // SAFETY: for all of this block: the points are the plan's, whose mask and elements are readable;
+            // a tile has no more points than there is room for.
             unsafe {
                 let mask = self.mask(&cursor, across, &mut bytes, len);
                 let (base, step) = match points.views.len() {
@@ -202,7 +205,8 @@ impl Masked {
     unsafe fn mask(&self, cursor: &Cursor, across: bool, room: &mut [u8; TILE], len: usize) -> *const u8 {
         let (points, room) = (&self.points, room.as_mut_ptr());
         let at = cursor.at[MASK].cast_const();
-        // SAFETY: for all of this block: the caller's contract.
+        // SAFETY: for all of this block: the `len` bytes of the mask from the cursor on are readable, and
+        // `room` is for as many as a tile has.
         unsafe {
             if across {
                 return points.dense(MASK, cursor, room, len);
@@ -231,7 +235,7 @@ impl Masked {
             if !points.across {
                 len = len.min(points.left(&cursor));
             }
-            // SAFETY: the caller's contract.
+            // SAFETY: the points are the plan's, whose mask is readable; `len` is no more than a tile.
             let mask = unsafe {
                 let at = self.mask(&cursor, points.across, &mut bytes, len);
                 std::slice::from_raw_parts(at, len)
@@ -266,7 +270,7 @@ impl Masked {
         let end = |part: usize| len.min((part + 1) * PART);
         split::ranges(parts, 1, PART, 1, threads, &|first, last| {
             for part in first..last {
-                // SAFETY: the caller's contract; each count is written by one thread.
+                // SAFETY: the points are the plan's; each part's count is written by one thread.
                 unsafe {
                     let count = self.count(part * PART, end(part));
                     to.at(part * size_of::<usize>()).cast::<usize>().write(count);
@@ -309,8 +313,9 @@ pub(super) unsafe fn compress(
     let places = work.points.views.len() == 1;
     let share = |start, end, before| {
         let mut done = before;
-        // SAFETY: for all of this block: the caller's contract; no more elements are written than the output has, and those of
-        // a part follow those before it.
+        // SAFETY: for all of this block: the points are the plan's; numbers are of elements that are true, so
+        // in the array; no more elements are written than the output has (`fitting`), and those of a part
+        // follow those before it.
         unsafe {
             work.tiles((start, end), work.block.is_empty(), |first, numbers, base, step| {
                 let numbers = work.fitting(numbers, done);
@@ -336,7 +341,7 @@ pub(super) unsafe fn compress(
             });
         }
     };
-    // SAFETY: the caller's contract.
+    // SAFETY: the points are the plan's; what parts write follows what the parts before them do.
     unsafe { work.parts(tuning.threads, &share) }
 }
 
@@ -362,8 +367,8 @@ pub(super) unsafe fn expand(
     let work = Masked::new(plan, masked, axis, true, tuning);
     let share = |start, end, before| {
         let mut done = before;
-        // SAFETY: for all of this block: the caller's contract; no more elements are read than there are, and what parts write
-        // is apart.
+        // SAFETY: for all of this block: the points are the plan's; no more elements are read than there are
+        // (`fitting`), and each part writes at points of its own, which are different elements.
         unsafe {
             work.tiles((start, end), false, |_, numbers, base, step| {
                 let numbers = work.fitting(numbers, done);
@@ -382,6 +387,6 @@ pub(super) unsafe fn expand(
             });
         }
     };
-    // SAFETY: the caller's contract.
+    // SAFETY: the points are the plan's; each part writes at points of its own.
     unsafe { work.parts(tuning.threads, &share) }
 }

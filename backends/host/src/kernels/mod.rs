@@ -147,12 +147,16 @@ fn step_ps(op: Op, dtype: Dtype) -> usize {
 /// may have been written.
 ///
 /// # Safety
-/// The contract of [`LaunchPlan`] holds, [`supports`] accepts the plan, and nothing else accesses its memory in conflict.
+/// - The contract of [`LaunchPlan`] holds: what its operands reach is in memory that the device may access, aligned to the dtype, and
+///   outputs overlap nothing but, exactly, an input. Kernels call this *the plan's addresses*.
+/// - [`supports`] accepts the plan.
+/// - Nothing else accesses its memory in conflict until this returns.
+/// - The processor has the instruction set of `tuning`.
 unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) -> Result<()> {
     if plan.is_empty() {
         return Ok(());
     }
-    // SAFETY: the same contract.
+    // SAFETY: each family's function has the contract of this one, and gets the plan that has the family.
     unsafe {
         match &plan.family {
             Family::Reduce { .. } if contract::contract(plan, tuning)? => {}
@@ -195,7 +199,7 @@ pub(crate) fn groups(plans: &[LaunchPlan]) -> impl Iterator<Item = &[LaunchPlan]
 /// # Safety
 /// The contract of [`run`], for each of them.
 pub(crate) unsafe fn run_group(group: &[LaunchPlan], tuning: &Tuning) -> Result<()> {
-    // SAFETY: the same contract.
+    // SAFETY: the contract of `run` holds for each of the plans.
     unsafe {
         match group {
             [plan] => run(plan, tuning),
@@ -207,13 +211,14 @@ pub(crate) unsafe fn run_group(group: &[LaunchPlan], tuning: &Tuning) -> Result<
 /// Copies bytes.
 ///
 /// # Safety
-/// `bytes` are readable at `src` and writable at `dst`, the ranges are disjoint, and nothing else accesses them in
-/// conflict.
+/// - `bytes` bytes are readable at `src` and writable at `dst`.
+/// - The ranges are disjoint, and nothing else accesses them in conflict.
 pub(crate) unsafe fn copy(dst: *mut u8, src: *const u8, bytes: usize, tuning: &Tuning) {
     let past = bytes > tuning.last_cache_bytes / 2;
     let (dst, src) = (Address(dst), Address(src.cast_mut()));
     split::ranges(bytes, 1, 2, split::GRAIN, tuning.threads, &|start, end| {
-        // SAFETY: the caller's contract; parts are disjoint.
+        // SAFETY: `bytes` bytes are readable at `src` and writable at `dst`, and the ranges are disjoint;
+        // parts are disjoint, too, and each is one thread's.
         unsafe {
             let (to, from) = (dst.at(start), src.at(start));
             if past {
@@ -229,7 +234,7 @@ pub(crate) unsafe fn copy(dst: *mut u8, src: *const u8, bytes: usize, tuning: &T
 /// Repeats a pattern of 1, 2, 4, 8 or 16 bytes.
 ///
 /// # Safety
-/// `bytes`, a multiple of the pattern's length, are writable at `dst`, and nothing else accesses them.
+/// `bytes` bytes, a multiple of the pattern's length, are writable at `dst`, and nothing else accesses them.
 pub(crate) unsafe fn fill(dst: *mut u8, bytes: usize, pattern: &[u8], tuning: &Tuning) {
     // A block of whole patterns, copied again and again.
     const BLOCK: usize = 4096;
@@ -247,7 +252,8 @@ pub(crate) unsafe fn fill(dst: *mut u8, bytes: usize, pattern: &[u8], tuning: &T
         let mut at = start;
         while at < end {
             let len = BLOCK.min(end - at);
-            // SAFETY: the caller's contract; parts are disjoint.
+            // SAFETY: `bytes` bytes are writable at `dst`, and nothing else accesses them; parts are
+            // disjoint, and each is one thread's.
             unsafe {
                 if past {
                     stream::copy(dst.at(at), block.as_ptr(), len);
@@ -268,7 +274,7 @@ pub(crate) unsafe fn fill(dst: *mut u8, bytes: usize, pattern: &[u8], tuning: &T
 struct Address(*mut u8);
 // SAFETY: an address only; whoever dereferences it says why that is sound.
 unsafe impl Send for Address {}
-// SAFETY: as above.
+// SAFETY: an address only; whoever dereferences it says why that is sound.
 unsafe impl Sync for Address {}
 impl Address {
     fn at(self, offset: usize) -> *mut u8 {

@@ -42,7 +42,8 @@ struct Sums<T, const N: usize>(PhantomData<T>);
 impl<T: Number, const N: usize> Kernel for Sums<T, N> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [a, b, steps]: [*const u8; 3], _: u32, len: usize) {
-        // SAFETY: for all of this function: the caller's contract.
+        // SAFETY: for all of this function: the third source is a `Steps`; `len` elements of the vector and
+        // as many rows of `N` elements are readable, and `N` sums writable at `dst` (`Vectors::sums`).
         unsafe {
             let &Steps { vector, matrix, .. } = &*steps.cast::<Steps>();
             let mut sums = [[T::zeroed(); N]; APART];
@@ -90,7 +91,9 @@ struct Rows<T, const N: usize>(PhantomData<T>);
 impl<T: Number, const N: usize> Kernel for Rows<T, N> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [vector, b, steps]: [*const u8; 3], _: u32, len: usize) {
-        // SAFETY: for all of this function: the caller's contract.
+        // SAFETY: for all of this function: the third source is a `Steps`; `N` elements of the vector and
+        // `len` rows of as many are readable, and an element of the output is writable for each row
+        // (`Vectors::rows`).
         unsafe {
             let &Steps { vector: to, matrix, .. } = &*steps.cast::<Steps>();
             let vector = *vector.cast::<[T; N]>();

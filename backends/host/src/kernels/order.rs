@@ -56,7 +56,7 @@ impl Order {
     /// `size` bytes are readable.
     #[inline(always)]
     pub(super) unsafe fn load(self, at: *const u8) -> u64 {
-        // SAFETY: for all of this function: the caller's contract.
+        // SAFETY: for all of this function: `size` bytes are readable.
         unsafe {
             match self.size {
                 1 => u64::from(if self.truth { u8::from(*at != 0) } else { *at }),
@@ -74,7 +74,7 @@ impl Order {
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation)] // The bits are those of an element of the size.
     pub(super) unsafe fn store(self, at: *mut u8, bits: u64) {
-        // SAFETY: for all of this function: the caller's contract.
+        // SAFETY: for all of this function: `size` bytes are writable.
         unsafe {
             match self.size {
                 1 => *at = bits as u8,
@@ -179,7 +179,7 @@ impl Order {
     /// Both parts are readable.
     #[inline(always)]
     pub(super) unsafe fn ranks(self, at: *const u8) -> (u64, u64) {
-        // SAFETY: the caller's contract.
+        // SAFETY: both parts, of `size` bytes each, are readable, one after the other.
         let parts = unsafe { (self.load(at), self.load(at.wrapping_add(self.size))) };
         // No number's rank is among the last ones, as the bits of a NaN have many forms.
         match (self.is_nan(parts.0), self.is_nan(parts.1)) {
@@ -234,13 +234,14 @@ macro_rules! keys {
             #[inline(always)]
             #[allow(clippy::cast_possible_truncation)] // As above.
             unsafe fn run(dst: *mut u8, [src, order, _]: [*const u8; 3], _: u32, len: usize) {
-                // SAFETY: the caller's contract: the second source is an order.
+                // SAFETY: the second source is an `Order` (`Order::address`).
                 let order = unsafe { *order.cast::<Order>() };
                 let (keys, mask) = (Keys::<$t>::of(order), order.mask as $t);
                 let (dst, src) = (dst.cast::<$t>(), src.cast::<$t>());
                 // Not by blocks: what is looked up comes from a tile next, and searches took 3 to 5 % longer.
                 for i in 0..len {
-                    // SAFETY: the caller's contract; `i` is below `len`.
+                    // SAFETY: `len` elements are readable and as many ranks writable, at any alignment; `i`
+                    // is below `len`, and an element is read before its place is written.
                     unsafe {
                         let bits = src.add(i).read_unaligned();
                         let bits = if order.truth { <$t>::from(bits != 0) } else { bits };
@@ -260,10 +261,11 @@ macro_rules! words {
             #[inline(always)]
             #[allow(clippy::cast_possible_truncation)] // As above.
             unsafe fn run(dst: *mut u8, [src, order, _]: [*const u8; 3], _: u32, len: usize) {
-                // SAFETY: the caller's contract: the second source is an order.
+                // SAFETY: the second source is an `Order` (`Order::address`).
                 let order = unsafe { *order.cast::<Order>() };
                 let (keys, top) = (Keys::<$t>::of(order), order.top() as $t);
-                // SAFETY: the caller's contract.
+                // SAFETY: `len` elements are readable and as many words writable, at any alignment; the
+                // target is the elements or apart from them.
                 unsafe {
                     each(dst.cast::<$t>(), src.cast(), len, |bits| {
                         (if keys.is_nan(bits) { <$t>::MAX } else { keys.key(bits) }) ^ top
@@ -275,10 +277,11 @@ macro_rules! words {
             #[inline(always)]
             #[allow(clippy::cast_possible_truncation)] // As above.
             unsafe fn run(dst: *mut u8, [src, order, _]: [*const u8; 3], _: u32, len: usize) {
-                // SAFETY: the caller's contract: the second source is an order.
+                // SAFETY: the second source is an `Order` (`Order::address`).
                 let order = unsafe { *order.cast::<Order>() };
                 let (keys, top) = (Keys::<$t>::of(order), order.top() as $t);
-                // SAFETY: the caller's contract.
+                // SAFETY: `len` words are readable and as many elements writable, at any alignment; the
+                // target is the words or apart from them.
                 unsafe {
                     each(dst.cast::<$t>(), src.cast(), len, |word| {
                         let key = word ^ keys.flip ^ top;
@@ -300,7 +303,8 @@ unsafe fn each<T: Copy + Default>(dst: *mut T, src: *const T, len: usize, f: imp
     // Whoever compiles this sees that nothing that is read was written: a block is read before any of it is.
     const BLOCK: usize = 64;
     let mut at = 0;
-    // SAFETY: for all of this block: the caller's contract.
+    // SAFETY: for all of this block: `len` elements are readable and writable, at any alignment; `BLOCK` from
+    // `at` on end at or below `len`.
     unsafe {
         while at + BLOCK <= len {
             let from = src.add(at).cast::<[T; BLOCK]>().read_unaligned();

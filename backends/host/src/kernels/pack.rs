@@ -1,4 +1,20 @@
 //! Moving elements between strided memory and tiles.
+//!
+//! ```text
+//! memory, of stride 3:   a · · b · · c · · d        gather ──►   tile:   a b c d
+//!                                               ◄── scatter
+//! ```
+//! `gather` and `scatter` move one run; `gather_rows` and `scatter_rows` move elements that follow each other
+//! in row-major order, from any multi-index on ([`Walk`]); `number` and `number_rows` write the values of
+//! inputs that are indices. Elements are moved as bits, by their size and at any alignment: no dtype is known
+//! here.
+//!
+//! The contract: elements are readable, there is room for them, and both are disjoint. No byte before the
+//! first element or behind the last one is read, as memory may end there; a test puts a guarded page behind
+//! it. One load for each element is the limit, so what is common is done otherwise: reverse and every other
+//! element by shuffles of vectors (`every`), rows of a few elements by functions of a fixed length
+//! (`short_rows`), rows that come again by a copy of the first one. For columns of a matrix see
+//! [`transpose`](super::transpose). Another such case may be added where it is measured to pay.
 
 use std::marker::PhantomData;
 
@@ -52,10 +68,13 @@ pub(super) use with_size;
 /// Gathers `len` elements `stride` bytes apart.
 ///
 /// # Safety
-/// The processor has the instruction set. They are readable; `dst` has room for them and overlaps none of them.
+/// - The processor has the instruction set.
+/// - The elements, of `size` bytes (1, 2, 4, 8 or 16) at any alignment, are readable. What lies between them is memory, which others
+///   may write.
+/// - `dst` has room for `len` elements, overlaps none of them, and nothing else accesses it.
 pub(super) unsafe fn gather(isa: Isa, dst: *mut u8, src: *const u8, stride: isize, size: usize, len: usize) {
     with_size!(size, T => {
-        // SAFETY: the caller's contract.
+        // SAFETY: the contract of this function; `T` has the size of the elements.
         unsafe { gather_run::<T>(isa, dst.cast(), src, stride, len) }
     });
 }
@@ -63,17 +82,21 @@ pub(super) unsafe fn gather(isa: Isa, dst: *mut u8, src: *const u8, stride: isiz
 /// Scatters `len` elements `stride` bytes apart.
 ///
 /// # Safety
-/// The addresses are writable and disjoint from the `len` elements at `src`.
+/// - `len` elements of `size` bytes (1, 2, 4, 8 or 16) are readable at `src`, one after another, at any alignment.
+/// - The addresses from `dst` on, `stride` bytes apart, are writable for as many, disjoint from those at `src`, and nothing else
+///   accesses them.
 pub(super) unsafe fn scatter(dst: *mut u8, src: *const u8, stride: isize, size: usize, len: usize) {
     with_size!(size, T => {
-        // SAFETY: the caller's contract.
+        // SAFETY: the contract of this function; `T` has the size of the elements.
         unsafe { scatter_run::<T>(dst, src.cast(), stride, len) }
     });
 }
 
 #[inline(always)]
 unsafe fn gather_run<T: Copy>(isa: Isa, dst: *mut T, src: *const u8, stride: isize, len: usize) {
-    // SAFETY: for all of this function: the caller's contract; address arithmetic stays among its elements.
+    // SAFETY: for all of this function: `len` elements, `stride` bytes apart, are readable, and `dst` has
+    // room for as many and overlaps none; all of it at any alignment. Address arithmetic stays among these
+    // elements; the functions of `every` read no other ones but between them.
     unsafe {
         if stride == size_of::<T>().cast_signed() && len >= CALLED {
             std::ptr::copy_nonoverlapping(src, dst.cast::<u8>(), len * size_of::<T>());
@@ -125,7 +148,8 @@ impl<T: Copy, const STEP: isize> Kernel for Apart<T, STEP> {
     unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _: u32, len: usize) {
         let (dst, src) = (dst.cast::<T>(), src.cast::<T>());
         for i in 0..len {
-            // SAFETY: `gather`'s contract.
+            // SAFETY: `gather_run` calls it by the contract of `gather`: element `i` is readable, and there
+            // is room for it.
             unsafe {
                 dst.add(i).write_unaligned(src.wrapping_offset(i.cast_signed() * STEP).read_unaligned());
             }
@@ -144,7 +168,8 @@ impl<V: Lane> Kernel for Evens<V> {
     unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _: u32, len: usize) {
         let (to, from) = (dst.cast::<V::Elem>(), [src.cast::<V::Elem>(); 2]);
         let mut i = 0;
-        // SAFETY: `gather`'s contract; another element follows a whole vector.
+        // SAFETY: `gather_run` calls it by the contract of `gather`: a vector is read whole only where
+        // another element follows, so that what lies behind its last element is between two.
         unsafe {
             while i + V::LEN < len {
                 <Seconds as Read<V>>::vector(from, i).store(to.add(i));
@@ -159,7 +184,8 @@ impl<V: Lane> Kernel for Evens<V> {
 
 #[inline(always)]
 unsafe fn scatter_run<T: Copy>(dst: *mut u8, src: *const T, stride: isize, len: usize) {
-    // SAFETY: for all of this function: the caller's contract.
+    // SAFETY: for all of this function: `len` elements are readable at `src`, and the addresses that are
+    // `stride` bytes apart from `dst` on are writable and disjoint from them.
     unsafe {
         if stride == size_of::<T>().cast_signed() && len >= CALLED {
             std::ptr::copy_nonoverlapping(src.cast::<u8>(), dst, len * size_of::<T>());
@@ -241,7 +267,7 @@ fn planes(at: *mut u8, walk: &Walk<'_>, len: usize, mut run: impl FnMut(*mut u8,
 pub(super) unsafe fn number(dst: *mut i64, first: isize, step: isize, len: usize) {
     let mut value = first as i64;
     for i in 0..len {
-        // SAFETY: the caller's contract.
+        // SAFETY: there is room for `len` numbers at `dst`, aligned; `i` is below `len`.
         unsafe { *dst.add(i) = value };
         value = value.wrapping_add(step as i64);
     }
@@ -257,7 +283,7 @@ pub(super) unsafe fn number_rows(dst: *mut i64, first: isize, walk: &Walk<'_>, l
     // The arithmetic of addresses is that of numbers.
     let at = std::ptr::without_provenance_mut(first.cast_unsigned());
     runs(at, walk, len, |value, offset, stretch| {
-        // SAFETY: the caller's contract; a stretch is part of the `len` numbers.
+        // SAFETY: there is room for `len` numbers, aligned; a stretch is part of these.
         unsafe { number(dst.add(offset), value.addr().cast_signed(), step, stretch) }
     });
 }
@@ -265,7 +291,9 @@ pub(super) unsafe fn number_rows(dst: *mut i64, first: isize, walk: &Walk<'_>, l
 /// Gathers the `len` elements that follow `walk.index` in row-major order; `src` is the address of the first.
 ///
 /// # Safety
-/// As for [`gather`].
+/// - The processor has the instruction set.
+/// - The walk has at least `len` elements from its index on; they are readable, of `size` bytes, and `src` is the first one's address.
+/// - `dst` has room for `len` elements, overlaps none of them, and nothing else accesses it.
 pub(super) unsafe fn gather_rows(
     isa: Isa,
     dst: *mut u8,
@@ -281,7 +309,8 @@ pub(super) unsafe fn gather_rows(
         let pitch = walk.strides[inner - 1];
         with_size!(size, T => planes(src.cast_mut(), walk, len, |from, offset, rows, stretch| {
             let dst = dst.cast::<T>();
-            // SAFETY: the caller's contract; several rows are whole ones.
+            // SAFETY: the elements of the walk are readable, and there is room for all at `dst`; several rows
+            // are whole ones, one after another along the dimension before.
             unsafe {
                 match rows {
                     1 => gather_run::<T>(isa, dst.add(offset), from, stride, stretch),
@@ -293,14 +322,16 @@ pub(super) unsafe fn gather_rows(
     }
     let once = if again { row } else { len };
     with_size!(size, T => runs(src.cast_mut(), walk, once, |from, offset, stretch| {
-        // SAFETY: the caller's contract; a stretch is part of the `len` elements.
+        // SAFETY: the elements of the walk are readable, and there is room for all at `dst`; a stretch is
+        // part of the `len` elements.
         unsafe { gather_run::<T>(isa, dst.cast::<T>().add(offset), from, stride, stretch) }
     }));
     // A row that is the same again and again is gathered once; what is there is copied behind itself.
     let mut done = once;
     while done < len {
         let more = done.min(len - done);
-        // SAFETY: the caller's contract; of `len` elements, `done` are there.
+        // SAFETY: there is room for `len` elements at `dst`, of which `done` are there; what is copied does
+        // not reach behind these.
         unsafe { std::ptr::copy_nonoverlapping(dst, dst.add(done * size), more * size) };
         done += more;
     }
@@ -309,7 +340,9 @@ pub(super) unsafe fn gather_rows(
 /// Gathers rows of fewer than [`CALLED`] elements of a size, one after another; see [`short_rows`].
 ///
 /// # Safety
-/// As for [`gather`].
+/// - The processor has the instruction set.
+/// - The elements of all rows are readable, of `size` bytes; `row` is fewer than [`CALLED`] of them.
+/// - `dst` has room for all of them, overlaps none of them, and nothing else accesses it.
 pub(super) unsafe fn gather_short(
     isa: Isa,
     dst: *mut u8,
@@ -319,7 +352,7 @@ pub(super) unsafe fn gather_short(
     rows: (usize, isize),
 ) {
     with_size!(size, T => {
-        // SAFETY: the caller's contract.
+        // SAFETY: the contract of this function; `T` has the size of the elements.
         unsafe { short_rows::<T>(isa, dst.cast(), src, row, rows) }
     });
 }
@@ -341,12 +374,14 @@ unsafe fn short_rows<T: Copy>(
         && pitch == size_of::<T>().cast_signed()
         && let Some(run) = repeated::<T>(isa, extent)
     {
-        // SAFETY: the caller's contract: neighbours, each of them as often as a row is long.
+        // SAFETY: the elements are neighbours, `rows` of them, and there is room for each of them as often as
+        // a row is long.
         return unsafe { run(dst.cast(), src, src, src, 0, rows) };
     }
     macro_rules! lengths {
         ($($len:literal)*) => {
-            // SAFETY: the caller's contract.
+            // SAFETY: the elements of `rows` rows are readable, and there is room for all at `dst`; the
+            // length is the extent.
             unsafe {
                 match extent {
                     $($len => rows_of::<T, $len>(dst, src, along, rows, pitch),)*
@@ -376,7 +411,8 @@ impl<T: Copy, const TIMES: usize> Kernel for Repeated<T, TIMES> {
     unsafe fn run(dst: *mut u8, [src, ..]: [*const u8; 3], _: u32, len: usize) {
         let (dst, src) = (dst.cast::<[T; TIMES]>(), src.cast::<T>());
         for i in 0..len {
-            // SAFETY: the caller's contract; `i` is below `len`.
+            // SAFETY: `short_rows` calls it with `len` elements and room for each so many times; `i` is below
+            // `len`.
             unsafe { dst.add(i).write_unaligned([src.add(i).read_unaligned(); TIMES]) };
         }
     }
@@ -396,7 +432,8 @@ unsafe fn rows_of<T: Copy, const N: usize>(
 ) {
     for row in 0..rows {
         let src = src.wrapping_offset(pitch * row.cast_signed());
-        // SAFETY: for all of this block: the caller's contract.
+        // SAFETY: for all of this block: row `row` has `N` readable elements, and there is room for those of
+        // all rows at `dst`.
         unsafe {
             let elements: [T; N] = std::array::from_fn(|i| {
                 src.wrapping_offset(along * i.cast_signed()).cast::<T>().read_unaligned()
@@ -413,7 +450,8 @@ unsafe fn rows_of<T: Copy, const N: usize>(
 pub(super) unsafe fn scatter_rows(dst: *mut u8, src: *const u8, walk: &Walk<'_>, size: usize, len: usize) {
     let stride = walk.strides[walk.dims.len() - 1];
     with_size!(size, T => runs(dst, walk, len, |to, offset, stretch| {
-        // SAFETY: the caller's contract; a stretch is part of the `len` elements.
+        // SAFETY: the addresses of the walk are writable and disjoint from the `len` elements at `src`; a
+        // stretch is part of these.
         unsafe { scatter_run::<T>(to, src.cast::<T>().add(offset), stride, stretch) }
     }));
 }

@@ -116,7 +116,8 @@ impl Partials {
     /// # Safety
     /// Both are partials of as many outputs at least.
     pub(super) unsafe fn combine(&self, acc: *mut u8, other: *const u8, points: [usize; 2], len: usize) {
-        // SAFETY: for all of this function: the caller's contract.
+        // SAFETY: for all of this function: both are partials of `len` outputs at least, with as many parts
+        // as the kind has.
         unsafe {
             match &self.kind {
                 Kind::Value(f) => (f.combine)(acc, acc, other, other, 0, len),
@@ -141,7 +142,7 @@ impl Partials {
         len: usize,
         points: P,
     ) -> Tree<P, impl Fn(*mut u8, *const u8, [usize; 2])> {
-        // SAFETY: the caller's contract.
+        // SAFETY: the tree combines what it is given, which are partials of `len` outputs.
         let combine = move |acc, other, points| unsafe { self.combine(acc, other, points, len) };
         Tree { bytes: self.bytes(), points, combine }
     }
@@ -154,7 +155,8 @@ impl Partials {
     pub(super) unsafe fn run(&self, acc: *mut u8, [value, other]: [*const u8; 2], run: &Run, len: usize) {
         let ahead = if run.ahead { AHEAD } else { 0 };
         let flags = ahead | if run.first { FIRST } else { 0 } | if run.last { LAST } else { 0 };
-        // SAFETY: for all of this function: the caller's contract; a partial has room for the fold's accumulators.
+        // SAFETY: for all of this function: `len` values are readable, and `acc` is a partial, which has room
+        // for the fold's accumulators and, behind them, for an index or summaries.
         unsafe {
             match &self.kind {
                 Kind::Value(f) => (f.run)(acc, value, f.identity.as_ptr().cast(), other, flags, len),
@@ -199,7 +201,8 @@ impl Partials {
     pub(super) unsafe fn locate(&self, partial: *mut u8, segment: impl FnOnce(usize) -> (*const u8, usize)) {
         let Kind::Index(_, i) = &self.kind else { return };
         let index = partial.wrapping_add(self.part()).cast::<i64>();
-        // SAFETY: the caller's contract; the partial has an index.
+        // SAFETY: the partial is that of one output, with an index; `segment` tells where so many elements
+        // are readable.
         unsafe {
             let start = (!*index).cast_unsigned() as usize;
             let (src, len) = segment(start);
@@ -224,7 +227,8 @@ impl Partials {
     ) {
         debug_assert!(rows.len() <= ROWS, "too many rows");
         let (count, first) = (rows.len(), row == segment.start);
-        // SAFETY: for all of this function: the caller's contract.
+        // SAFETY: for all of this function: `len` elements of each row are readable, and `acc` is a partial
+        // of as many outputs at least.
         unsafe {
             match &self.kind {
                 Kind::Value(f) => {
@@ -325,7 +329,8 @@ impl<P: Fn(usize) -> usize, C: Fn(*mut u8, *const u8, [usize; 2])> Tree<P, C> {
         let mut next = 0..parts.len();
         let folded = &mut |_, _| partials.at(next.next().unwrap_or(0) * bytes);
         let whole = self.visit(most, 0..segments, acc, acc, folded);
-        // SAFETY: the caller's contract, and one of the partials of the scratch memory.
+        // SAFETY: `acc` is a partial, which nothing else uses, and `whole` is one of the partials of the
+        // scratch memory, of as many bytes.
         unsafe { std::ptr::copy_nonoverlapping(whole, acc, bytes) };
         Ok(())
     }

@@ -84,10 +84,12 @@ impl Quick {
     /// Sorts words, by as many threads.
     ///
     /// # Safety
-    /// `len` words are at the address, aligned, and nobody else's; the processor has the level's features.
+    /// - `len` words of the size are at the address, aligned, and nothing else accesses them.
+    /// - The processor has the level's features.
     pub(super) unsafe fn arrange(&self, words: Address, len: usize, threads: usize) {
         let least = if threads > 1 { SHARE.max(len / (threads * PARTS)) } else { len };
-        // SAFETY: the caller's contract.
+        // SAFETY: `len` words are at the address, aligned and this call's, and the processor has the level's
+        // features.
         unsafe { self.part(words, len, least, patience(len)) };
     }
 
@@ -95,11 +97,12 @@ impl Quick {
     /// Fewer are sorted, and so are any that were divided too often.
     ///
     /// # Safety
-    /// As for [`arrange`](Self::arrange).
+    /// As for [`arrange`](Self::arrange); `least` is no less than a network of the level sorts, or than `len`.
     unsafe fn halves(&self, words: Address, len: usize, least: usize, left: u32) -> Option<[usize; 2]> {
         let at = words.at(0);
         let mut ends = [0_usize; 2];
-        // SAFETY: for all of this block: the caller's contract.
+        // SAFETY: for all of this block: `len` words are at the address, aligned and this call's; to be
+        // divided, there are more than `least`, which is no less than a network sorts.
         unsafe {
             if len > least && left > 0 {
                 (self.divide)(at, (&raw mut ends).cast(), at, at, 0, len);
@@ -117,7 +120,8 @@ impl Quick {
     /// # Safety
     /// As for [`arrange`](Self::arrange).
     unsafe fn part(&self, words: Address, len: usize, least: usize, left: u32) {
-        // SAFETY: for all of this function: the caller's contract; parts on either side are disjoint.
+        // SAFETY: for all of this function: `len` words are at the address, aligned and this call's; parts on
+        // either side of the pivot are disjoint, and each is one call's.
         unsafe {
             let Some([low, high]) = self.halves(words, len, least, left) else { return };
             let above = Address(words.at(high * self.size));
@@ -135,7 +139,8 @@ impl Quick {
     /// As for [`arrange`](Self::arrange).
     unsafe fn select(&self, words: Address, first: usize, len: usize, places: &[Range<usize>], left: u32) {
         let wanted = |from: usize, to: usize| places.iter().any(|some| some.start < to && from < some.end);
-        // SAFETY: for all of this function: the caller's contract; parts on either side are disjoint.
+        // SAFETY: for all of this function: `len` words are at the address, aligned and this call's; parts on
+        // either side of the pivot are disjoint.
         unsafe {
             let Some([low, high]) = self.halves(words, len, FEW_LEFT, left) else { return };
             if wanted(first, first + low) {
@@ -179,7 +184,8 @@ impl Quick {
             let share = |run: &(dyn Fn(usize, usize) + Sync)| {
                 split::ranges(rows.len, 1, 2 * size, GRAIN, threads, run);
             };
-            // SAFETY: for all of this block: the caller's contract; parts of a row are disjoint, and there is room for all words.
+            // SAFETY: for all of this block: `each` gives rows of the plan, whose elements are readable, and
+            // writable in the output; parts of a row are disjoint, and there is room for all words.
             unsafe {
                 share(&|a, b| {
                     let (words, src) = (words.at(a * size), place(&from, rows.from, a).cast_const());
@@ -234,7 +240,7 @@ impl Equal {
     /// # Safety
     /// A row's sorted words are at the address.
     unsafe fn of<T: Copy + Into<i64>>(words: *const T, rows: &Rows) -> Self {
-        // SAFETY: the caller's contract.
+        // SAFETY: `rows.len` sorted words are at the address.
         let words = unsafe { std::slice::from_raw_parts(words, rows.len) };
         let order = rows.order;
         let (a, b) = (order.word(0), order.word(order.sign));
@@ -255,10 +261,10 @@ impl Equal {
             if places.is_empty() {
                 return;
             }
-            // SAFETY: the caller's contract.
+            // SAFETY: `i` is below the row's length, and the row is the plan's.
             let all = (0..rows.len).map(|i| unsafe { rows.load(row, i) });
             for (i, bits) in places.zip(all.filter(|&bits| chosen(bits))) {
-                // SAFETY: the caller's contract.
+                // SAFETY: `i` is one of the places, which are below the row's length.
                 unsafe { rows.store(row, i, bits) };
             }
         };
@@ -281,7 +287,7 @@ struct SortBy<V>(PhantomData<V>);
 impl<V: Ordered> Kernel for SortBy<V> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, _: [*const u8; 3], left: u32, len: usize) {
-        // SAFETY: the caller's contract, which is that of `Quick::arrange`.
+        // SAFETY: `Quick::halves` calls it with `len` words at the target, aligned and its own.
         unsafe { sort::<V>(dst.cast(), len, left) };
     }
 }
@@ -296,7 +302,8 @@ struct DivideBy<V>(PhantomData<V>);
 impl<V: Ordered> Kernel for DivideBy<V> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [ends, ..]: [*const u8; 3], _: u32, len: usize) {
-        // SAFETY: the caller's contract, which is that of `Quick::part`: there are more words than a network sorts.
+        // SAFETY: `Quick::halves` calls it with `len` words at the target, aligned and its own, of which
+        // there are more than a network sorts, and with room for two numbers at the first source.
         unsafe { ends.cast_mut().cast::<[usize; 2]>().write(around::<V>(dst.cast(), len)) };
     }
 }
@@ -308,7 +315,8 @@ unsafe fn sort<V: Ordered>(words: *mut V::Elem, len: usize, left: u32) {
     // The shorter part is sorted first, so that each part that waits is at most half of the one before.
     let mut waiting = [(0, 0, 0); usize::BITS as usize];
     let (mut start, mut len, mut left, mut count) = (0, len, left, 0);
-    // SAFETY: for all of this block: the caller's contract; parts are within the words.
+    // SAFETY: for all of this block: `len` words are at the address, aligned and this call's; parts are
+    // within them.
     unsafe {
         loop {
             if len > V::ROWS * V::LEN && left > 0 {
@@ -341,7 +349,8 @@ unsafe fn sort<V: Ordered>(words: *mut V::Elem, len: usize, left: u32) {
 /// As for [`Quick::arrange`]; there are more words than a network sorts.
 #[inline(always)]
 unsafe fn around<V: Ordered>(words: *mut V::Elem, len: usize) -> [usize; 2] {
-    // SAFETY: for all of this function: the caller's contract.
+    // SAFETY: for all of this function: `len` words are at the address, aligned and this call's, more than a
+    // network sorts.
     unsafe {
         let mut pivot = pivot::<V>(words, len);
         let mut least = false;
@@ -367,7 +376,8 @@ unsafe fn around<V: Ordered>(words: *mut V::Elem, len: usize) -> [usize; 2] {
 #[inline(always)]
 unsafe fn pivot<V: Ordered>(words: *const V::Elem, len: usize) -> V::Elem {
     let step = (len - V::LEN) / 8;
-    // SAFETY: for all of this function: the caller's contract; the last vector ends where the words do.
+    // SAFETY: for all of this function: `len` words are readable, more than a network sorts; the last vector
+    // ends where the words do.
     unsafe {
         let mut three = [V::splat(V::MAX); 3];
         each!(i below TRIPLES: {
@@ -394,10 +404,11 @@ fn middle<V: Ordered>(a: V, b: V, c: V) -> V {
 #[inline(always)]
 unsafe fn divide<V: Ordered>(words: *mut V::Elem, len: usize, pivot: V::Elem) -> usize {
     let block = ahead::<V>() * V::LEN;
-    // SAFETY: for all of this function: the caller's contract, by which there are at least two blocks. What is read is out of
-    // the way of what is written: two blocks more have been read than written, and while words are left between the ends, at
-    // least one of these at either end, as the next one is read where there is less room. A vector needs room for all of it at
-    // either end, or for all of it once: when no words are left between the ends, there is room for whole vectors.
+    // SAFETY: for all of this function: `len` words are at the address, aligned and this call's, more than a
+    // network sorts: at least two blocks. What is read is out of the way of what is written: two blocks more
+    // have been read than written, and while words are left between the ends, at least one of these at either
+    // end, as the next one is read where there is less room. A vector needs room for all of it at either end,
+    // or for all of it once: when no words are left between the ends, there is room for whole vectors.
     unsafe {
         let pivots = V::splat(pivot);
         let (first, last) = (block_at::<V>(words), block_at::<V>(words.add(len - block)));
@@ -443,7 +454,7 @@ const fn ahead<V: Ordered>() -> usize {
 #[inline(always)]
 unsafe fn block_at<V: Ordered>(at: *const V::Elem) -> [V; AHEAD] {
     let count = ahead::<V>();
-    // SAFETY: the caller's contract.
+    // SAFETY: as many whole vectors as `ahead` says are readable from `at` on.
     unsafe {
         let mut block = [V::splat(V::MAX); AHEAD];
         each!(i below count: block[i % AHEAD] = V::load(at.add(i * V::LEN)));
@@ -456,7 +467,7 @@ unsafe fn block_at<V: Ordered>(at: *const V::Elem) -> [V; AHEAD] {
 #[inline(always)]
 unsafe fn write_block<V: Ordered>(block: [V; AHEAD], pivots: V, words: *mut V::Elem, ends: &mut [usize; 2]) {
     let count = ahead::<V>();
-    // SAFETY: the caller's contract.
+    // SAFETY: there is room for each of the vectors at either end, when those before it are written.
     each!(i below count: unsafe { write(block[i % AHEAD], pivots, words, ends) });
 }
 
@@ -466,7 +477,7 @@ unsafe fn write_block<V: Ordered>(block: [V; AHEAD], pivots: V, words: *mut V::E
 /// As for [`Ordered::divide`].
 #[inline(always)]
 unsafe fn write<V: Ordered>(v: V, pivots: V, words: *mut V::Elem, ends: &mut [usize; 2]) {
-    // SAFETY: the caller's contract.
+    // SAFETY: there is room for a vector at either end of what may be written.
     let count = unsafe { v.divide(pivots, words.add(ends[0]), words.add(ends[1])) };
     ends[0] += count;
     ends[1] -= V::LEN - count;

@@ -48,12 +48,12 @@ pub(super) struct Values;
 impl<V: Lane> Read<V> for Values {
     #[inline(always)]
     unsafe fn vector([src, _]: [*const V::Elem; 2], i: usize) -> V {
-        // SAFETY: the caller's contract.
+        // SAFETY: the elements of a vector from `i` on are readable at the first source.
         unsafe { V::load(src.add(i)) }
     }
     #[inline(always)]
     unsafe fn part([src, _]: [*const V::Elem; 2], i: usize, len: usize) -> V {
-        // SAFETY: the caller's contract.
+        // SAFETY: `len` elements from `i` on are readable at the first source.
         unsafe { V::load_part(src.add(i), len) }
     }
 }
@@ -66,12 +66,13 @@ impl<H: HalfLane> Read<H::Single> for Halves<H> {
 
     #[inline(always)]
     unsafe fn vector([src, _]: [*const f32; 2], i: usize) -> H::Single {
-        // SAFETY: the caller's contract.
+        // SAFETY: the elements of a vector from `i` on, which are `float16`, are readable at the first
+        // source.
         unsafe { H::load(src.cast::<f16>().add(i)).widen() }
     }
     #[inline(always)]
     unsafe fn part([src, _]: [*const f32; 2], i: usize, len: usize) -> H::Single {
-        // SAFETY: the caller's contract.
+        // SAFETY: `len` elements from `i` on, which are `float16`, are readable at the first source.
         unsafe { H::load_part(src.cast::<f16>().add(i), len).widen() }
     }
 }
@@ -87,12 +88,12 @@ impl<V: Lane> Read<V> for Products {
     }
     #[inline(always)]
     unsafe fn vector([a, b]: [*const V::Elem; 2], i: usize) -> V {
-        // SAFETY: the caller's contract.
+        // SAFETY: the elements of a vector from `i` on are readable at both sources.
         unsafe { <ByNum<define::Multiply> as LaneFn<2>>::f([V::load(a.add(i)), V::load(b.add(i))]) }
     }
     #[inline(always)]
     unsafe fn part([a, b]: [*const V::Elem; 2], i: usize, len: usize) -> V {
-        // SAFETY: the caller's contract.
+        // SAFETY: `len` elements from `i` on are readable at both sources.
         unsafe {
             let product = [V::load_part(a.add(i), len), V::load_part(b.add(i), len)];
             <ByNum<define::Multiply> as LaneFn<2>>::f(product)
@@ -106,13 +107,13 @@ struct Squares;
 impl<V: Lane> Read<V> for Squares {
     #[inline(always)]
     unsafe fn vector([src, _]: [*const V::Elem; 2], i: usize) -> V {
-        // SAFETY: the caller's contract.
+        // SAFETY: the elements of a vector from `i` on are readable at the first source.
         let a = unsafe { V::load(src.add(i)) };
         <ByNum<define::Multiply> as LaneFn<2>>::f([a, a])
     }
     #[inline(always)]
     unsafe fn part([src, _]: [*const V::Elem; 2], i: usize, len: usize) -> V {
-        // SAFETY: the caller's contract.
+        // SAFETY: `len` elements from `i` on are readable at the first source.
         let a = unsafe { V::load_part(src.add(i), len) };
         <ByNum<define::Multiply> as LaneFn<2>>::f([a, a])
     }
@@ -127,12 +128,14 @@ impl<V: Lane> Read<V> for Seconds {
 
     #[inline(always)]
     unsafe fn vector([src, _]: [*const V::Elem; 2], i: usize) -> V {
-        // SAFETY: the caller's contract: another element follows.
+        // SAFETY: every second element of a vector from `i` on is readable, and `BEHIND` says that another
+        // one follows, so that what lies behind the last is memory, too.
         unsafe { V::load_seconds(src.add(2 * i)) }
     }
     #[inline(always)]
     unsafe fn part([src, _]: [*const V::Elem; 2], i: usize, len: usize) -> V {
-        // SAFETY: the caller's contract.
+        // SAFETY: `len` elements, every second one, are readable from `i` on; nothing behind the last is
+        // read.
         unsafe { V::load_seconds_part(src.add(2 * i), len) }
     }
 }
@@ -259,7 +262,7 @@ impl<V: Bytes, const KIND: u8> ByteSum<V, KIND> {
     /// The processor has the level's features; the bytes are readable.
     #[inline(always)]
     unsafe fn add(sums: V, from: *const u8) -> V {
-        // SAFETY: the caller's contract.
+        // SAFETY: a vector's bytes are readable, and the function is compiled for the level's features.
         unsafe {
             let bytes = V::load(from);
             let bytes = match KIND {

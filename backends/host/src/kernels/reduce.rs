@@ -46,7 +46,7 @@ pub(super) fn of_one_input(a: &LaunchPlan, b: &LaunchPlan) -> bool {
 /// The contract of [`run`](super::run), for each of the plans.
 pub(super) unsafe fn reduce(plans: &[LaunchPlan], tuning: &Tuning) -> Result<()> {
     Together::of(plans, tuning).iter().try_for_each(|together| {
-        // SAFETY: the caller's contract.
+        // SAFETY: the contract of `run` holds for each of the plans, which these reductions were made of.
         unsafe { together.run(tuning.threads) }
     })
 }
@@ -132,12 +132,12 @@ impl Together {
         if threads <= 1 || (outputs >= enough && !many) {
             let bytes = self.bytes.max(1).saturating_mul(one.folded());
             let run = |start: usize, end: usize| {
-                // SAFETY: the caller's contract; ranges are disjoint parts of the outputs.
+                // SAFETY: the outputs are the plans'; ranges are disjoint parts of them.
                 unsafe { self.outputs(start, end, 1) }
             };
             split::try_ranges(outputs, row, bytes, grain, threads, &run)
         } else {
-            // SAFETY: the caller's contract.
+            // SAFETY: the outputs are the plans', all of them.
             unsafe { self.outputs(0, outputs, threads) }
         }
     }
@@ -220,7 +220,8 @@ impl Together {
         let fold = |worker: &mut Worker, segments, acc, spare| {
             tree.fold(segments, acc, spare, &mut |segment, acc| {
                 for (reduction, room) in self.all.iter().zip(&mut worker.rooms) {
-                    // SAFETY: the caller's contract; a worker has a partial for each level of the tree.
+                    // SAFETY: the place is one of the plans, of outputs that are this call's; a worker has a
+                    // partial for each level of the tree, and of each reduction a part of it.
                     unsafe { reduction.leaf(room, place, segment, acc.wrapping_add(reduction.partial_at)) };
                 }
             });
@@ -246,7 +247,7 @@ impl Together {
     /// Both are partials.
     unsafe fn combine(&self, acc: *mut u8, other: *const u8, points: [usize; 2], len: usize) {
         for Reduction { partials, partial_at, .. } in &self.all {
-            // SAFETY: the caller's contract.
+            // SAFETY: both are partials of all reductions, each of which has its part at `partial_at`.
             unsafe {
                 partials.combine(acc.wrapping_add(*partial_at), other.wrapping_add(*partial_at), points, len);
             }

@@ -1,4 +1,22 @@
 //! One reduction: compiled, and folded segment by segment.
+//!
+//! The points of an output are cut into segments; each is folded to a *partial*, and partials are joined in a
+//! tree ([`Partials`]). There are two directions.
+//! ```text
+//! one output after the other (`rows` is false)      rows of outputs (`rows` is true)
+//! [a b c d] → a+b+c+d                               [a b c d]
+//! [e f g h] → e+f+g+h                             + [e f g h]  → four outputs at once
+//! tiles run along folded dimensions                 tiles run along kept dimensions
+//! ```
+//! [`Cut`] chooses the direction and where segments end, from the fold, its dtype, extents and strides. It
+//! decides the order of the fold, and so the bits: neither threads nor the level may have a say in it, and a
+//! fused reduction is cut as if its values had been stored. [`immediate`](super::immediate) owes the same
+//! bits.
+//!
+//! Reading is the limit. So a program that only hands an element on, widens it or multiplies two of them is
+//! not run in a tile: the fold reads its operands where they lie (`widening`, `seconds`, `products`). Short
+//! rows are limited by calls instead: `many` folds several rows in one. A new fold is a [`Kind`] in
+//! `partials.rs`, and needs nothing here.
 
 use std::ops::Range;
 
@@ -394,7 +412,7 @@ impl Reduction {
     /// As for [`segment`](Self::segment), for all of these outputs, which are no more than [`width`](Self::width).
     pub(super) unsafe fn values(&self, room: &mut Room, partial: *mut u8, start: usize, len: usize) {
         if let (Some(many), Kind::Value(f)) = (&self.many, &self.partials.kind) {
-            // SAFETY: the caller's contract.
+            // SAFETY: the outputs are the plan's, `len` of them, and the room is for as many.
             return unsafe { self.values_of_many(many, f, room, start, len) };
         }
         let kept = self.kept();
@@ -402,7 +420,8 @@ impl Reduction {
         let Some((f, input)) = self.short() else {
             for o in 0..len {
                 let place = Place { cursor: &kept.seek(start + o), len: 1 };
-                // SAFETY: the caller's contract; there is one segment.
+                // SAFETY: output `start + o` is the plan's, and has one segment; the room is for `width`
+                // values.
                 unsafe {
                     self.segment(&mut room.slots, &place, 0, partial);
                     self.take(room, &place, partial, o);
@@ -417,7 +436,8 @@ impl Reduction {
             let pitch = kept.views[input].strides.last().copied().unwrap_or(0);
             let (to, src) = (room.values.wrapping_add(done * size), cursor.at[input]);
             let points = self.lane.space.len();
-            // SAFETY: the caller's contract; `count` outputs of a row are `pitch` bytes apart.
+            // SAFETY: `count` outputs of a row are `pitch` bytes apart, each of `points` elements that lie
+            // one after another and are readable; the room is for as many values.
             unsafe {
                 let (identity, pitch) = (f.identity.as_ptr(), (&raw const pitch).cast());
                 (f.many)(to, src, identity, pitch, count as u32, points);
@@ -449,7 +469,8 @@ impl Reduction {
             if !space.across {
                 count = count.min(space.left(&cursor) / points);
             }
-            // SAFETY: the caller's contract; the tile is of whole rows, within the space's row unless tiles run across these.
+            // SAFETY: the outputs are the plan's; the tile is of whole rows, within the space's row unless
+            // tiles run across these; the room is for as many values.
             unsafe {
                 many.load(&cursor, &mut room.many, count * points);
                 code.run(&room.many, count * points);
@@ -468,7 +489,8 @@ impl Reduction {
     /// [`width`](Self::width).
     pub(super) unsafe fn take(&self, room: &mut Room, place: &Place<'_>, partial: *mut u8, o: usize) {
         let (at, size) = self.partials.result();
-        // SAFETY: the caller's contract.
+        // SAFETY: the partial has the result of the place's tree, and the room has a value of number `o`, as
+        // that is below the width.
         unsafe {
             self.locate(place, partial);
             std::ptr::copy_nonoverlapping(partial.add(at), room.values.add(o * size), size);
@@ -493,7 +515,8 @@ impl Reduction {
         let mut at = [std::ptr::null_mut(); MAX_OPERANDS];
         (at[0], at[1]) = (from, cursor.at[output]);
         room.post_slots.point(&at, 2);
-        // SAFETY: the caller's contract.
+        // SAFETY: the `len` outputs are the plan's, in a row, and this call's to write; the slots are the
+        // folded values and their place.
         unsafe {
             self.post.run(&room.post_slots, len);
             for &(_, slot) in &self.post.scatters {
@@ -508,7 +531,7 @@ impl Reduction {
     /// # Safety
     /// As for [`segment`](Self::segment).
     pub(super) unsafe fn leaf(&self, room: &mut Room, place: &Place<'_>, segment: usize, acc: *mut u8) {
-        // SAFETY: the caller's contract.
+        // SAFETY: the place is one of the plan, the slots are prepared, and `acc` is a partial.
         unsafe {
             match self.rows {
                 true => self.segment_of_rows(&mut room.slots, place, segment, acc),
@@ -537,7 +560,9 @@ impl Reduction {
     /// Folds one segment of a place's points, tiles running along folded dimensions.
     ///
     /// # Safety
-    /// The contract of [`run`](super::run); the place is one of the plan, `slots` are prepared, and `acc` is a partial.
+    /// - The contract of [`run`](super::run) holds for the plan that this was made of.
+    /// - The place is one of the plan, and `segment` one of its segments.
+    /// - `slots` are prepared, and `acc` is a partial; nothing else uses either.
     unsafe fn segment(&self, slots: &mut Slots, place: &Place<'_>, segment: usize, acc: *mut u8) {
         let Tiles { code, space, .. } = &self.lane;
         let (start, end) = (self.points(segment), self.points(segment + 1));
@@ -550,7 +575,8 @@ impl Reduction {
         while at < end {
             let left = if space.across { end - at } else { space.left(&cursor) };
             let len = limit.min(end - at).min(left);
-            // SAFETY: the caller's contract; the tile is within the row, or tiles run across rows.
+            // SAFETY: the place is one of the plan and `acc` a partial; the tile is within the row, or tiles
+            // run across rows.
             unsafe {
                 self.lane.load(&cursor, slots, len);
                 code.run(slots, len);
@@ -595,7 +621,8 @@ impl Reduction {
                         self.other.advance(&mut offsets, 1);
                     }
                 }
-                // SAFETY: the caller's contract.
+                // SAFETY: the rows are those of the place, of `len` elements each that are readable; `acc` is
+                // a partial of as many outputs.
                 unsafe { self.partials.rows(acc, &rows[..count], row, start..end, len) };
                 row += count;
             }
@@ -606,7 +633,8 @@ impl Reduction {
             for (k, at) in cursor.at[..code.operands()].iter_mut().enumerate() {
                 *at = place.cursor.at[k].wrapping_add(offsets.at[k].addr());
             }
-            // SAFETY: the caller's contract.
+            // SAFETY: the place is one of the plan, of `len` outputs in a row; the slots are prepared, and
+            // `acc` is a partial of as many outputs.
             unsafe {
                 self.lane.load(&cursor, slots, len);
                 code.run(slots, len);

@@ -15,10 +15,18 @@ use super::{Tuning, accumulate, contract, count, scan, sort, top};
 /// See [`Device::run_row`](stridewise_core::backend::Device::run_row).
 ///
 /// # Safety
-/// The contract of `run_row`; the processor has the instruction set.
+/// - What the work reads, `sources`, is readable; none of them is of no elements.
+/// - The target is writable, apart from the sources, and has room for what the work may write: as many elements as source 0 has, or
+///   source 1 of a take, or as are true in a mask; a range fills it.
+/// - A mask is as long as what it selects from, or what is assigned to.
+/// - All are aligned to their dtypes, and nothing else accesses them in conflict.
+/// - The processor has the instruction set.
 pub(crate) unsafe fn run_row(row: &Row, tuning: &Tuning) -> Option<usize> {
     let Row { work, dtype, sources: [first, second], target } = *row;
-    // SAFETY: for all of this function: the caller's contract.
+    // SAFETY: for all of this function: the contract of `Device::run_row`, arm by arm: the sources that the
+    // work has are readable and hold at least one element, the target is apart from them and has room for
+    // what the work may write, and all are aligned to their dtypes. Places are compared with the axis first
+    // (`are_inside`), and a mask is as long as what it selects from.
     unsafe {
         match work {
             RowWork::Take if are_inside(second, first.len, tuning) => {
@@ -125,7 +133,8 @@ const FEW: usize = 1 << 10;
 /// The contract of [`run_row`].
 unsafe fn searched(row: &Row, found: Found, tuning: &Tuning) -> Option<usize> {
     let [needles, table] = row.sources;
-    // SAFETY: the caller's contract.
+    // SAFETY: needles and table are readable, of the dtype, and not empty; the target has room for a result
+    // for each needle.
     unsafe { search::row(row.dtype, row.target.at, needles, table, found, tuning).ok()? };
     Some(needles.len)
 }
@@ -134,18 +143,20 @@ unsafe fn searched(row: &Row, found: Found, tuning: &Tuning) -> Option<usize> {
 /// The contract of [`run_row`].
 unsafe fn scan_row(row: &Row, fold: Op) -> Option<usize> {
     let [source, _] = row.sources;
-    // SAFETY: the caller's contract.
+    // SAFETY: the source is readable, of the dtype, and not empty; the target is apart from it and has room
+    // for as many elements.
     unsafe { scan::row(fold, row.dtype, row.target.at, source.at, source.len) }.then_some(source.len)
 }
 
 /// Whether places, of which negative ones count from the end, are all in an axis.
 ///
 /// # Safety
-/// They are readable and aligned; the processor has the instruction set.
+/// - There is at least one place, and all are readable, aligned `int64`. They may be any numbers.
+/// - The processor has the instruction set.
 unsafe fn are_inside(places: Stretch, extent: usize, tuning: &Tuning) -> bool {
     let (mut outside, extent) = (0_u64, extent as u64);
     let extent = (&raw const extent).cast::<u8>();
-    // SAFETY: the caller's contract.
+    // SAFETY: the places are readable, and there is at least one; sum and extent are a `u64` each.
     unsafe {
         entry::<Outside>(tuning.isa)((&raw mut outside).cast(), places.at, extent, extent, 0, places.len);
     }
@@ -157,7 +168,8 @@ struct Outside;
 impl Kernel for Outside {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [places, extent, _]: [*const u8; 3], _: u32, len: usize) {
-        // SAFETY: for all of this function: the caller's contract.
+        // SAFETY: for all of this function: `len` places are readable and aligned, and the second source and
+        // `dst` are a `u64` each, as `are_inside` gives them.
         unsafe {
             let extent = extent.cast::<u64>().read();
             let places = std::slice::from_raw_parts(places.cast::<i64>(), len);
@@ -175,7 +187,8 @@ struct Range;
 impl Kernel for Range {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [start, ..]: [*const u8; 3], _: u32, len: usize) {
-        // SAFETY: for all of this function: the caller's contract.
+        // SAFETY: for all of this function: the first source is one `u64`, and `dst` has room for `len` of
+        // them, aligned.
         unsafe {
             let (to, start) = (dst.cast::<u64>(), start.cast::<u64>().read());
             for i in 0..len {
@@ -193,10 +206,13 @@ fn from_start(place: i64, extent: u64) -> u64 {
 }
 
 /// # Safety
-/// The contract of [`run_row`]; elements are of the size of `T`, and all places are in range.
+/// - Elements of the table and of the target are of the size of `T`.
+/// - Places are readable, aligned `int64`, and all of them are in the table (`are_inside`).
+/// - The target has room for an element for each place, and is apart from the table and the places.
 unsafe fn take<T: Copy>(table: Stretch, places: Stretch, target: Stretch) {
     let (from, to) = (table.at.cast::<T>(), target.at.cast::<T>());
-    // SAFETY: for all of this block: the caller's contract.
+    // SAFETY: for all of this block: places are readable, aligned and, counted from the start, below the
+    // table's length; the target has room for an element for each.
     unsafe {
         let places = std::slice::from_raw_parts(places.at.cast::<i64>(), places.len);
         for (i, &place) in places.iter().enumerate() {
@@ -207,11 +223,14 @@ unsafe fn take<T: Copy>(table: Stretch, places: Stretch, target: Stretch) {
 }
 
 /// # Safety
-/// As for [`take`]; there is one value, or one for each place.
+/// - Elements of the values and of the target are of the size of `T`; there is one value, or one for each place.
+/// - Places are readable, aligned `int64`, and all of them are in the target (`are_inside`).
+/// - The target is writable, and apart from the values and the places.
 unsafe fn put<T: Copy>(values: Stretch, places: Stretch, target: Stretch) {
     let (from, to) = (values.at.cast::<T>(), target.at.cast::<T>());
     let step = usize::from(values.len != 1);
-    // SAFETY: for all of this block: the caller's contract.
+    // SAFETY: for all of this block: places are readable, aligned and, counted from the start, below the
+    // target's length; there is one value, or one for each place.
     unsafe {
         let places = std::slice::from_raw_parts(places.at.cast::<i64>(), places.len);
         for (i, &place) in places.iter().enumerate() {
@@ -224,7 +243,8 @@ unsafe fn put<T: Copy>(values: Stretch, places: Stretch, target: Stretch) {
 /// # Safety
 /// As for [`put`]; there are [sums](accumulate::exists) of the dtype.
 unsafe fn add(dtype: Dtype, values: Stretch, places: Stretch, target: Stretch) {
-    // SAFETY: for all of them: the caller's contract.
+    // SAFETY: for all of them: the type is the dtype's, or an integer of its size, whose sums have the same
+    // bits; the rest is the contract of this function.
     unsafe {
         match dtype {
             Dtype::I8 | Dtype::U8 => add_of::<u8>(values, places, target),
@@ -245,7 +265,8 @@ unsafe fn add(dtype: Dtype, values: Stretch, places: Stretch, target: Stretch) {
 unsafe fn add_of<P: Plain<Value: Add<Output = P::Value>>>(values: Stretch, places: Stretch, target: Stretch) {
     let (from, to) = (values.at.cast::<P::Mem>(), target.at.cast::<P::Mem>());
     let step = usize::from(values.len != 1);
-    // SAFETY: for all of this block: the caller's contract.
+    // SAFETY: for all of this block: places are readable, aligned and, counted from the start, below the
+    // target's length; there is one value, or one for each place; values and target are aligned to the type.
     unsafe {
         let places = std::slice::from_raw_parts(places.at.cast::<i64>(), places.len);
         for (i, &place) in places.iter().enumerate() {
@@ -258,11 +279,13 @@ unsafe fn add_of<P: Plain<Value: Add<Output = P::Value>>>(values: Stretch, place
 /// Writes the first one of each run of equal elements, or how many it has; how many runs there are.
 ///
 /// # Safety
-/// The elements are readable and aligned; the target has room for as many results, of their dtype or `int64`.
+/// - The row's elements are readable and aligned.
+/// - The target, apart from them, has room for as many results: elements, or `int64` where lengths are asked for; it is aligned.
 unsafe fn runs(dtype: Dtype, row: Stretch, target: Stretch, lengths: bool) -> usize {
     macro_rules! of {
         ($T:ty, $differ:expr) => {
-            // SAFETY: for both: the caller's contract; the elements are of the type.
+            // SAFETY: for both: elements are readable, and there is room for as many results; the type is the
+            // dtype's, or one of its size.
             unsafe {
                 match lengths {
                     true => lengths_of::<$T>(row, target, $differ),
@@ -293,11 +316,12 @@ unsafe fn runs(dtype: Dtype, row: Stretch, target: Stretch, lengths: bool) -> us
 /// # Safety
 /// As for [`runs`]; the elements are of the type.
 unsafe fn distinct<T: Copy>(row: Stretch, target: Stretch, differ: impl Fn(T, T) -> bool) -> usize {
-    // SAFETY: the caller's contract.
+    // SAFETY: the row has so many elements of the type, readable and aligned.
     let row = unsafe { std::slice::from_raw_parts(row.at.cast::<T>(), row.len) };
     let Some(&first) = row.first() else { return 0 };
     let (to, mut count) = (target.at.cast::<T>(), 1);
-    // SAFETY: for all of this block: the caller's contract: there is room for as many as were looked at.
+    // SAFETY: for all of this block: the target has room for as many elements as the row has; when element
+    // `k` is looked at, `count` is at most `k`.
     unsafe {
         to.write(first);
         for two in row.windows(2) {
@@ -312,12 +336,13 @@ unsafe fn distinct<T: Copy>(row: Stretch, target: Stretch, differ: impl Fn(T, T)
 /// # Safety
 /// As for [`distinct`].
 unsafe fn lengths_of<T: Copy>(row: Stretch, target: Stretch, differ: impl Fn(T, T) -> bool) -> usize {
-    // SAFETY: the caller's contract.
+    // SAFETY: the row has so many elements of the type, readable and aligned.
     let row = unsafe { std::slice::from_raw_parts(row.at.cast::<T>(), row.len) };
     let (to, mut count, mut start) = (target.at.cast::<i64>(), 0, 0);
     for i in 1..=row.len() {
         if i == row.len() || differ(row[i - 1], row[i]) {
-            // SAFETY: the caller's contract: no more than elements so far.
+            // SAFETY: the target has room for as many numbers as the row has elements; there are no more runs
+            // than elements so far.
             unsafe { to.add(count).write((i - start) as i64) };
             (count, start) = (count + 1, i);
         }
@@ -330,7 +355,7 @@ unsafe fn lengths_of<T: Copy>(row: Stretch, target: Stretch, differ: impl Fn(T, 
 /// # Safety
 /// They are readable.
 unsafe fn true_bytes(mask: Stretch) -> usize {
-    // SAFETY: the caller's contract.
+    // SAFETY: the mask has so many readable bytes.
     let mask = unsafe { std::slice::from_raw_parts(mask.at, mask.len) };
     // Sums of bytes, as many as cannot overflow.
     let sum = |some: &[u8]| some.iter().map(|&byte| u8::from(byte != 0)).sum::<u8>();
@@ -340,14 +365,16 @@ unsafe fn true_bytes(mask: Stretch) -> usize {
 /// Calls `write(i, number)` with the number of each byte that is not 0, at most so many; how many there are.
 ///
 /// # Safety
-/// The bytes are readable; the processor has the instruction set.
+/// - The mask's bytes are readable.
+/// - The processor has the instruction set.
 #[inline(always)]
 unsafe fn numbers(tuning: &Tuning, mask: Stretch, most: usize, mut write: impl FnMut(usize, usize)) -> usize {
     let mut listed = Listed::new(tuning.isa);
     let (mut at, mut done) = (0, 0);
     while at < mask.len {
         let len = TILE.min(mask.len - at);
-        // SAFETY: the caller's contract.
+        // SAFETY: `at` is below the mask's length, so that at least one byte is left, and no more than the
+        // mask has.
         let numbers = unsafe { listed.of(mask.at.add(at), len) };
         for &number in &numbers[..numbers.len().min(most - done)] {
             write(done, at + number as usize);

@@ -68,7 +68,10 @@ const BESIDE: usize = 4;
 type BesideFn = unsafe fn([*mut u8; BESIDE], [*const u8; BESIDE], &mut [Carry; BESIDE], u32, usize);
 
 /// # Safety
-/// As for [`Run`], of each of them, apart from each other.
+/// - `len` is at least 1.
+/// - Of each run, `len` elements of `P` are readable at its source and writable at its target, aligned.
+/// - The targets do not overlap each other, nor another run's source.
+/// - Without [`BEGIN`], each carry has a value of `P`.
 unsafe fn beside<P: Plain, W: Apply<P::Value, 2, Out = P::Value>>(
     dst: [*mut u8; BESIDE],
     src: [*const u8; BESIDE],
@@ -111,7 +114,7 @@ fn running_beside(op: Op, dtype: Dtype) -> Option<BesideFn> {
 
 /// The kernel without the features of any level: each element waits for the one before it.
 unsafe fn enter<K: Kernel>(dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, flags: u32, len: usize) {
-    // SAFETY: the caller's contract is the kernel's.
+    // SAFETY: the contract of a `StepFn` is the kernel's; no level's features are used.
     unsafe { K::run(dst, [a, b, c], flags, len) }
 }
 
@@ -151,7 +154,9 @@ fn accumulator(value: Dtype) -> Dtype {
 /// Scans one row of up to a block of elements one after another, of the dtype of the running values. Whether it did.
 ///
 /// # Safety
-/// The elements are readable and the results writable, aligned and apart.
+/// - `len` is at least 1.
+/// - `len` elements of the dtype are readable at `from` and as many writable at `to`, aligned.
+/// - They do not overlap, and nothing else accesses them in conflict.
 pub(super) unsafe fn row(op: Op, dtype: Dtype, to: *mut u8, from: *const u8, len: usize) -> bool {
     if accumulator(dtype) != dtype || len > BLOCK {
         return false;
@@ -159,7 +164,8 @@ pub(super) unsafe fn row(op: Op, dtype: Dtype, to: *mut u8, from: *const u8, len
     let Some(run) = running(op, dtype) else { return false };
     let mut carry: Carry = [0; 16];
     let carry = carry.as_mut_ptr().cast_const();
-    // SAFETY: the caller's contract; there is room for a value.
+    // SAFETY: `len` elements are readable and as many results writable, aligned to the dtype, which is that
+    // of the running values; a carry has room for any value and need not be aligned.
     unsafe { run(to, from, carry, from, BEGIN, len) };
     true
 }
@@ -239,7 +245,7 @@ pub(super) unsafe fn scan(plan: &LaunchPlan, op: Op, tuning: &Tuning) -> Result<
         let grain = COLUMN_BYTES / scan.acc.size();
         let bytes = bytes.saturating_mul(len);
         return split::try_ranges(count, row, bytes, grain, tuning.threads, &|start, end| {
-            // SAFETY: the caller's contract; columns are disjoint.
+            // SAFETY: the plan's addresses are readable and writable; each range of columns is one thread's.
             unsafe { scan.columns(start, end) }
         });
     }
@@ -250,14 +256,16 @@ pub(super) unsafe fn scan(plan: &LaunchPlan, op: Op, tuning: &Tuning) -> Result<
     {
         let bytes = bytes.saturating_mul(scan.block);
         for row in 0..count {
-            // SAFETY: the caller's contract.
+            // SAFETY: the plan's addresses are readable and writable, and this thread goes through the rows
+            // one after the other; `direct` says that running values are the output's elements.
             unsafe { scan.row_beside(row, beside, bytes, tuning.threads) }?;
         }
         return Ok(());
     }
     if count < tuning.threads && tuning.threads >= ENOUGH_THREADS && len / scan.block >= tuning.threads {
         for row in 0..count {
-            // SAFETY: the caller's contract.
+            // SAFETY: the plan's addresses are readable and writable, and this thread goes through the rows
+            // one after the other.
             unsafe { scan.long_row(row, bytes, tuning.threads) }?;
         }
         return Ok(());
@@ -268,7 +276,8 @@ pub(super) unsafe fn scan(plan: &LaunchPlan, op: Op, tuning: &Tuning) -> Result<
             let base = scan.other.seek(row);
             let mut carry = None;
             for block in 0..scan.blocks() {
-                // SAFETY: the caller's contract; rows are disjoint.
+                // SAFETY: the plan's addresses are readable and writable; `base` is the place of a row that
+                // is one thread's.
                 let total = unsafe { scan.block(&mut worker, &base, block, carry.as_ref(), true) };
                 carry = Some(scan.through(carry.as_ref(), total));
             }
@@ -347,7 +356,7 @@ impl Scan {
     /// # Safety
     /// As for [`Tiles::load`].
     unsafe fn tile(&self, worker: &mut Worker, cursor: &Cursor, len: usize) -> *const u8 {
-        // SAFETY: the same contract.
+        // SAFETY: `Tiles::load` has the contract of this function, and sets what `run` needs.
         unsafe {
             self.lane.load(cursor, &mut worker.slots, len);
             self.lane.code.run(&worker.slots, len);
@@ -363,7 +372,8 @@ impl Scan {
         let output = self.lane.code.operands();
         worker.post.0[0] = worker.values;
         worker.post.0[1] = cursor.at[output];
-        // SAFETY: the caller's contract.
+        // SAFETY: the `len` elements of the output at the cursor are writable, in the row; `post`'s slots are
+        // the values and that place.
         unsafe {
             self.post.run(&worker.post, len);
             for &(_, slot) in &self.post.scatters {
@@ -402,7 +412,8 @@ impl Scan {
         let mut at = start;
         while at < end {
             let len = self.width.min(end - at);
-            // SAFETY: the caller's contract; a tile holds `width` values.
+            // SAFETY: the row at `base` is the plan's, and the tile is within the block; `values` holds
+            // `width` values, and `to` is writable for `len` of them.
             unsafe {
                 let elements = self.tile(worker, &cursor, len);
                 let to = if write && self.direct { cursor.at[output] } else { worker.values };
@@ -448,7 +459,8 @@ impl Scan {
                 let base = self.other.seek(row);
                 for block in (start * BESIDE..count.min(end * BESIDE)).step_by(BESIDE) {
                     let number = BESIDE.min(count - block);
-                    // SAFETY: the caller's contract; each block's values and carry are written by one thread.
+                    // SAFETY: the row is the plan's, and each block's values and carry are written by one
+                    // thread.
                     unsafe {
                         let totals = self.blocks_beside(&mut workers, &base, first + block, number, beside);
                         for (k, total) in totals[..number].iter().enumerate() {
@@ -472,7 +484,8 @@ impl Scan {
                     let from = (first + block) * self.block;
                     let len = self.block.min(self.lane.space.len() - from);
                     let (to, carry) = (at.at(from * self.acc.size()), Aligned(*carry));
-                    // SAFETY: the caller's contract; the values of the block are the output's elements.
+                    // SAFETY: the values of the block are the output's elements, which were written before
+                    // and are one thread's; `combine` reads and writes each in place.
                     unsafe { (self.combine)(to, carry.0.as_ptr(), to, to, u32::from(len > 1), len) };
                 }
             });
@@ -495,7 +508,7 @@ impl Scan {
         let mut totals = [[0; 16]; BESIDE];
         if count < BESIDE || (first + BESIDE) * self.block > self.lane.space.len() {
             for (k, total) in totals[..count].iter_mut().enumerate() {
-                // SAFETY: the caller's contract.
+                // SAFETY: the row at `base` is the plan's, and the block is one of it.
                 *total = unsafe { self.block(&mut workers[0], base, first + k, None, true) };
             }
             return totals;
@@ -513,11 +526,13 @@ impl Scan {
             let len = self.width.min(self.block - done);
             let mut from = [std::ptr::null(); BESIDE];
             for ((from, worker), cursor) in from.iter_mut().zip(workers.iter_mut()).zip(&cursors) {
-                // SAFETY: the caller's contract; a tile holds `width` values.
+                // SAFETY: the row at `base` is the plan's, and the tile is within its block; a tile holds
+                // `width` values.
                 *from = unsafe { self.tile(worker, cursor, len) };
             }
             let to = [0, 1, 2, 3].map(|k: usize| cursors[k].at[output]);
-            // SAFETY: the caller's contract; blocks are disjoint.
+            // SAFETY: each of `from` and `to` has `len` elements, as running values are the output's; blocks
+            // are disjoint.
             unsafe { beside(to, from, &mut totals, flags, len) };
             flags = 0;
             done += len;
@@ -543,7 +558,8 @@ impl Scan {
         split::try_ranges(blocks, 1, bytes, 1, threads, &|start, end| {
             let (mut worker, base) = (self.worker()?, self.other.seek(row));
             for block in start..end {
-                // SAFETY: the caller's contract; each block's carry is written by one thread.
+                // SAFETY: the row is the plan's; nothing is written to the output, and each block's carry is
+                // written by one thread.
                 unsafe {
                     let total = self.block(&mut worker, &base, block, None, false);
                     to.at(block * size_of::<Carry>()).cast::<Carry>().write(total);
@@ -560,7 +576,7 @@ impl Scan {
             let (mut worker, base) = (self.worker()?, self.other.seek(row));
             for block in start..end {
                 let before = block.checked_sub(1).map(|b| &carries[b]);
-                // SAFETY: the caller's contract; blocks are disjoint.
+                // SAFETY: the row is the plan's; each block of the output is written by one thread.
                 unsafe { self.block(&mut worker, &base, block, before, true) };
             }
             Ok(())
@@ -594,7 +610,8 @@ impl Scan {
                 for (k, at) in cursor.at[..views].iter_mut().enumerate() {
                     *at = base.at[k].wrapping_add(offsets.at[k].addr());
                 }
-                // SAFETY: the caller's contract; each partial holds `width` values.
+                // SAFETY: the plan's addresses are readable and writable for the `len` columns from `at` on;
+                // `before`, `local` and the values hold `width` each.
                 unsafe {
                     let elements = self.tile(&mut worker, &cursor, len);
                     if row % self.block == 0 {

@@ -90,7 +90,8 @@ pub(super) unsafe fn search(
     space.merge();
     let step = axis.stride.wrapping_mul(size.cast_signed());
     let table = Table { first: plan.inputs[1].ptr.as_ptr(), step, len: axis.extent, found };
-    // SAFETY: for all of this function: the caller's contract; parts of the output are disjoint.
+    // SAFETY: for all of this function: the plan's needles and table are readable, of the dtype, and its
+    // output is writable; parts of the output are disjoint.
     unsafe {
         if dtype.kind() != DtypeKind::Complex && table.len / WORTH <= space.len() {
             return match size {
@@ -115,7 +116,9 @@ pub(super) unsafe fn search(
 /// As for [`search`].
 ///
 /// # Safety
-/// The elements are readable and the results writable, aligned and apart; the processor has the instruction set.
+/// - Needles and table are real elements of the dtype, readable and aligned; the table is not empty, and sorted.
+/// - There is room for a result for each needle, `int64` or `bool`, aligned, apart from both, and nothing else accesses it.
+/// - The processor has the instruction set.
 pub(super) unsafe fn row(
     dtype: Dtype,
     to: *mut u8,
@@ -135,7 +138,7 @@ pub(super) unsafe fn row(
     let views = SmallVec::from_iter([view(to, out), view(needles.at, dtype.size())]);
     let space = Space::new(&[needles.len], views, tuning.isa);
     let table = Table { first: table.at, step: dtype.size().cast_signed(), len: table.len, found };
-    // SAFETY: the caller's contract.
+    // SAFETY: needles and table are readable, of the dtype, and there is room for a result for each needle.
     unsafe {
         if table.len / WORTH > needles.len {
             range(&space, &table, dtype, 0, needles.len);
@@ -157,7 +160,8 @@ unsafe fn ranked<T: Key>(space: &Space, table: &Table, dtype: Dtype, tuning: &Tu
     let ranks_of = order.ranks_of(tuning.isa);
     let mut ranks: Vec<T> = heap::zeroed("ranks of a table", table.len)?;
     let at = ranks.as_mut_ptr().cast::<u8>();
-    // SAFETY: the caller's contract; the ranks are as many as the table's elements.
+    // SAFETY: the table has `len` readable elements of the size of `T`, `step` bytes apart; the ranks are as
+    // many.
     unsafe {
         pack::gather(tuning.isa, at, table.first, table.step, size_of::<T>(), table.len);
         ranks_of(at, at, order.address(), at, 0, table.len);
@@ -181,7 +185,8 @@ unsafe fn ranked<T: Key>(space: &Space, table: &Table, dtype: Dtype, tuning: &Tu
                 len = len.min(space.left(&cursor));
             }
             let to = room.as_mut_ptr().cast::<u8>();
-            // SAFETY: the caller's contract; a tile has no more elements than there is room for, of places or truths.
+            // SAFETY: the points are the space's, whose needles are readable and results writable; a tile has
+            // no more elements than there is room for, of places or truths.
             unsafe {
                 let from = space.dense(SRC, &cursor, to, len);
                 ranks_of(to, from, order.address(), from, 0, len);
@@ -296,7 +301,8 @@ impl<T: Key> Kernel for Equal<T> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [ranks, one, _]: [*const u8; 3], _: u32, len: usize) {
         let ranks = ranks.cast::<T>();
-        // SAFETY: for all of this function: the caller's contract; `i` is below `len`.
+        // SAFETY: for all of this function: `len` ranks and one more are of `T` and readable, and there is
+        // room for `len` bytes, which have been written; `i` is below `len`.
         unsafe {
             let one = *one.cast::<T>();
             for i in 0..len {
@@ -338,7 +344,8 @@ fn places<T: Key, const RIGHT: bool>(table: &[T], ranks: &[T], mut write: impl F
 /// The plan's contract, for the points `start..end`.
 unsafe fn range(space: &Space, table: &Table, dtype: Dtype, start: usize, end: usize) {
     let order = Order::new(dtype, false);
-    // SAFETY: for all of this function: the caller's contract; what is loaded are elements of the operands.
+    // SAFETY: for all of this function: needles and table are readable, of the dtype; what is loaded are
+    // elements of theirs.
     unsafe {
         match (dtype.kind(), dtype.size()) {
             (DtypeKind::Complex, _) => {

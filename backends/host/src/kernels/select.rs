@@ -68,7 +68,8 @@ unsafe fn choose<V: Lane, const M: u32>(
     i: usize,
     len: usize,
 ) -> V {
-    // SAFETY: for all of this function: the caller's contract.
+    // SAFETY: for all of this function: from `i` on, `len` bytes of the mask and as many elements of each
+    // source that is not one for all are readable, no more than a vector has.
     unsafe {
         let mask = V::mask_from_bytes(mask.add(i), len);
         let y = if M & 2 == 0 { V::load_some(yes.add(i), len) } else { same_yes };
@@ -115,7 +116,8 @@ impl<V: Lane> Kernel for LaneChoose<V> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [mask, yes, no]: [*const u8; 3], flags: u32, len: usize) {
         let (to, src) = (dst.cast(), (mask, yes.cast(), no.cast()));
-        // SAFETY: for all of this function: the same contract.
+        // SAFETY: for all of this function: the mask's bytes and the elements of both sources are readable,
+        // `len` of each or one where the flag says so, and as many results writable; `M` is the flags.
         unsafe {
             match flags & ALL_SAME {
                 0 => choose_all::<V, 0>(to, src, len),
@@ -160,8 +162,9 @@ unsafe fn copy_by_vectors<V: Lane<Elem = f32>>(dst: *mut u8, src: *const u8, byt
     const AT_ONCE: usize = 4;
     let vector = V::LEN * size_of::<f32>();
     let mut at = 0;
-    // SAFETY: for all of this function: the caller's contract; whole vectors end at or below `bytes`. The last one takes
-    // some bytes once more.
+    // SAFETY: for all of this function: `bytes` bytes, a vector's at least, are readable and writable, and
+    // the ranges are disjoint; whole vectors end at or below `bytes`. The last one takes some bytes once
+    // more.
     unsafe {
         let move_one = |at: usize| V::load(src.add(at).cast()).store(dst.add(at).cast());
         while at + AT_ONCE * vector <= bytes {

@@ -70,7 +70,8 @@ pub(super) use words::{Half, Whole};
 pub(super) unsafe fn sort(plan: &LaunchPlan, descending: bool, indices: bool, tuning: &Tuning) -> Result<()> {
     let len = plan.dims.last().copied().unwrap_or(1);
     let rows = Rows::new(plan, descending, indices, len, tuning);
-    // SAFETY: the caller's contract.
+    // SAFETY: the rows are the plan's, whose addresses are readable and writable, and `Rows` has their dtype,
+    // length and steps.
     unsafe { rows.all(tuning.threads) }
 }
 
@@ -80,7 +81,10 @@ pub(super) unsafe fn sort(plan: &LaunchPlan, descending: bool, indices: bool, tu
 /// As for [`sort`].
 ///
 /// # Safety
-/// The elements are readable and the results writable, aligned and apart; the processor has the instruction set.
+/// - `len` elements of the dtype are readable where the row is, aligned.
+/// - `len` results are writable where it is to be: elements, or `int64` of places; they are aligned, apart from the elements, and
+///   nothing else accesses them.
+/// - The processor has the instruction set.
 pub(super) unsafe fn row(
     dtype: Dtype,
     (to, from, len): (*mut u8, *mut u8, usize),
@@ -88,7 +92,8 @@ pub(super) unsafe fn row(
     indices: bool,
     tuning: &Tuning,
 ) -> Result<()> {
-    // SAFETY: the caller's contract.
+    // SAFETY: the row has `len` readable elements of the dtype, and as many results are writable, aligned and
+    // apart; there is one row.
     unsafe { Rows::one(dtype, (to, from, len), descending, indices, tuning).range(0, 1, 1) }
 }
 
@@ -107,7 +112,8 @@ pub(super) unsafe fn select_row(
 ) -> Result<()> {
     let only = Some(SmallVec::from_iter([places]));
     let rows = Rows { only, ..Rows::one(dtype, row, false, false, tuning) };
-    // SAFETY: the caller's contract.
+    // SAFETY: the row has `len` readable elements of the dtype, and as many results are writable, aligned and
+    // apart; there is one row, of which the places are parts.
     unsafe { rows.range(0, 1, 1) }
 }
 
@@ -121,7 +127,8 @@ pub(super) unsafe fn select_row(
 pub(super) unsafe fn select(plan: &LaunchPlan, places: &[Range<usize>], tuning: &Tuning) -> Result<()> {
     let len = plan.dims.last().copied().unwrap_or(1);
     let rows = Rows { only: Some(places.into()), ..Rows::new(plan, false, false, len, tuning) };
-    // SAFETY: the caller's contract.
+    // SAFETY: the rows are the plan's, whose addresses are readable and writable, and the places are in
+    // order, apart and below its last extent.
     unsafe { rows.all(tuning.threads) }
 }
 
@@ -188,12 +195,12 @@ impl Rows {
     pub(super) unsafe fn all(&self, threads: usize) -> Result<()> {
         let count = self.space.len();
         if self.is_shared(threads) {
-            // SAFETY: the caller's contract.
+            // SAFETY: the rows are the plan's, and this thread goes through them one after the other.
             return unsafe { self.range(0, count, threads) };
         }
         let bytes = self.len.saturating_mul(2 * self.dtype.size().max(4) * PASSES);
         split::try_ranges(count, 1, bytes, 1, threads, &|start, end| {
-            // SAFETY: the caller's contract; rows are disjoint.
+            // SAFETY: the rows are the plan's; they are disjoint, and each range is one thread's.
             unsafe { self.range(start, end, 1) }
         })
     }
@@ -231,7 +238,11 @@ impl Rows {
     /// Sorts the rows `start..end`, each with as many threads.
     ///
     /// # Safety
-    /// The plan's contract.
+    /// - `start ≤ end ≤` the number of rows.
+    /// - The addresses of these rows, by the space, the steps and the length, are readable in the input and writable in the output, of
+    ///   the dtype (or `int64`), and the input's are apart from the output's.
+    /// - Nothing else accesses them in conflict.
+    /// - The processor has the instruction set.
     unsafe fn range(&self, start: usize, end: usize, threads: usize) -> Result<()> {
         let complex = self.dtype.kind() == DtypeKind::Complex;
         let (order, bits) = (self.order, 8 * self.dtype.size() as u32);
@@ -240,7 +251,9 @@ impl Rows {
             (order.rank(unsafe { order.load(at) }), 0)
         };
         let countable = u32::try_from(self.len).is_ok();
-        // SAFETY: for all of this function: the caller's contract.
+        // SAFETY: for all of this function: rows `start..end` are the plan's and this thread's; the type of a
+        // word is chosen by the elements' size and kind, and an index fits where the length was compared with
+        // it.
         unsafe {
             match self.dtype.size() {
                 1 if countable && (!self.indices || self.len >= FEW_PLACES) => {
@@ -287,7 +300,7 @@ impl Rows {
     /// `row` is one of the plan's, `i` below its length; the dtype is real.
     #[inline(always)]
     pub(super) unsafe fn load(&self, row: Row, i: usize) -> u64 {
-        // SAFETY: the caller's contract.
+        // SAFETY: the row has an element at `i`, of a real dtype, that is readable.
         unsafe { self.order.load(row.src.wrapping_offset(self.from * i.cast_signed())) }
     }
 
@@ -295,7 +308,7 @@ impl Rows {
     /// As for [`load`](Self::load).
     #[inline(always)]
     pub(super) unsafe fn store(&self, row: Row, i: usize, bits: u64) {
-        // SAFETY: the caller's contract.
+        // SAFETY: the row of the output has an element at `i`, of a real dtype, that is writable.
         unsafe { self.order.store(row.dst.wrapping_offset(self.to * i.cast_signed()), bits) };
     }
 
@@ -306,7 +319,8 @@ impl Rows {
     /// As for [`range`](Self::range): so many are there.
     pub(super) unsafe fn keep_order(&self, row: Row, zeros: Option<usize>, nans: usize) {
         let order = self.order;
-        // SAFETY: for all of them: the caller's contract.
+        // SAFETY: for all of them: `i` is below the row's length; there are as many zeros and NaNs as places
+        // for them.
         unsafe {
             let all = || (0..self.len).map(|i| self.load(row, i));
             if let Some(first) = zeros {
@@ -337,7 +351,8 @@ impl Rows {
         let mut words: Vec<W> = heap::zeroed(SCRATCH, self.len)?;
         self.each(start, end, |row| {
             let (mut count, mut zeros, mut negative) = (0, 0, 0);
-            // SAFETY: for all of this function: the caller's contract.
+            // SAFETY: for all of this function: `each` gives rows of the plan; `i` is below the length,
+            // `count` words of the row are no NaN, and `words` is this thread's.
             unsafe {
                 for i in 0..self.len {
                     let bits = self.load(row, i);
@@ -389,7 +404,8 @@ impl Rows {
             spare.arrange(&mut words);
             for (i, word) in words.iter().enumerate().take(self.first) {
                 let index = word.index();
-                // SAFETY: the caller's contract; indices are below the length.
+                // SAFETY: `each` gives rows of the plan, whose output has room for the places or elements
+                // that are written; indices are below the length.
                 unsafe {
                     if self.indices {
                         to(i).cast::<i64>().write_unaligned(index as i64);

@@ -86,7 +86,7 @@ pub(super) struct Space {
 // SAFETY: the pointers are addresses only; whoever uses them does so under the contract of `kernels::run`, which gives
 // the plan's memory to all threads that take part, each for its own outputs.
 unsafe impl Sync for Space {}
-// SAFETY: as above.
+// SAFETY: addresses only, as for `Sync`.
 unsafe impl Send for Space {}
 
 impl Space {
@@ -235,8 +235,10 @@ impl Space {
     /// Writes `len` elements of a tile to a view whose element at a multi-index is at `at`.
     ///
     /// # Safety
-    /// The view's addresses are writable and disjoint from the tile; the elements stay in the row unless tiles run
-    /// across rows.
+    /// - `len` elements of the view's size are readable at `src`.
+    /// - `at` is the address of the view's element at `index`, and from there on those of `len` elements in row-major order are writable,
+    ///   disjoint from the tile, and accessed by nothing else.
+    /// - The elements stay in the row unless tiles run across rows.
     pub(super) unsafe fn scatter(
         &self,
         view: usize,
@@ -246,7 +248,8 @@ impl Space {
         len: usize,
     ) {
         let v = &self.views[view];
-        // SAFETY: the caller's contract; only views with dimensions are scattered.
+        // SAFETY: the view's addresses from `at` on are writable for `len` elements, within the row unless
+        // tiles run across rows, and apart from those at `src`; only views with dimensions are scattered.
         unsafe {
             if self.across {
                 pack::scatter_rows(at, src, &self.walk(v, index), v.size, len);
@@ -259,7 +262,11 @@ impl Space {
     /// Reads `len` elements of a view, from where its element at a multi-index is `at`, into a tile.
     ///
     /// # Safety
-    /// As for [`scatter`](Self::scatter), readable.
+    /// - `dst` has room for `len` elements of the view's size, of `int64` for an index, aligned for these.
+    /// - `at` is the address of the view's element at `index`, and from there on those of `len` elements in row-major order are readable
+    ///   and disjoint from the tile; of an index, it is a number.
+    /// - The elements stay in the row unless tiles run across rows.
+    /// - The processor has the instruction set of the space.
     pub(super) unsafe fn gather(
         &self,
         view: usize,
@@ -269,7 +276,9 @@ impl Space {
         len: usize,
     ) {
         let v = &self.views[view];
-        // SAFETY: as in `scatter`; an index's tile holds `int64`.
+        // SAFETY: the view's addresses from `at` on are readable for `len` elements, within the row unless
+        // tiles run across rows, and the tile is apart from them; an index's tile holds `int64`, and nothing
+        // is read for it.
         unsafe {
             if v.index {
                 let first = at.addr().cast_signed();
@@ -296,7 +305,8 @@ impl Space {
         if self.access(view) == Access::Contiguous {
             return at;
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: the view's addresses from the cursor on are readable for `len` elements, for which `room`
+        // has room.
         unsafe { self.gather(view, room, at, &cursor.index, len) };
         room
     }
@@ -307,7 +317,8 @@ impl Space {
     /// As for [`scatter`](Self::scatter).
     pub(super) unsafe fn put(&self, view: usize, cursor: &Cursor, src: *const u8, len: usize) {
         let at = cursor.at[view];
-        // SAFETY: the caller's contract.
+        // SAFETY: the view's addresses from the cursor on are writable for `len` elements, and apart from
+        // those at `src`.
         unsafe {
             match self.access(view) {
                 Access::Contiguous => std::ptr::copy_nonoverlapping(src, at, len * self.views[view].size),

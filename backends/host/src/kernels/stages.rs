@@ -52,7 +52,8 @@ pub(crate) unsafe fn by_rows(stages: &[Vec<LaunchPlan>], tuning: &Tuning) -> Res
     split::try_share(direction, parts, tuning.threads, &|part| {
         let row = |part: usize| rows * part / parts;
         passes.iter().flatten().try_for_each(|pass| {
-            // SAFETY: the caller's contract; `rows` has found that a row of a stage reads the same row of earlier ones.
+            // SAFETY: the contract of `run` holds for each plan of each stage; `rows` has found that a row of
+            // a stage reads the same row of earlier ones, and each range of rows is one thread's.
             unsafe { pass.run(row(part)..row(part + 1)) }
         })
     })?;
@@ -101,7 +102,7 @@ impl Pass {
         let space = self.space();
         let row = space.len() / space.dims[0];
         let (start, end) = (rows.start * row, rows.end * row);
-        // SAFETY: the caller's contract.
+        // SAFETY: the rows are of these plans, and this call's.
         unsafe {
             match self {
                 Self::Map(map) => map.range(start, end),

@@ -65,7 +65,7 @@ pub(super) unsafe fn copy(dst: *mut u8, src: *const u8, bytes: usize) {
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) unsafe fn copy(dst: *mut u8, src: *const u8, bytes: usize) {
-    // SAFETY: the caller's contract.
+    // SAFETY: `bytes` bytes are readable at `src` and writable at `dst`, and the ranges are disjoint.
     unsafe { std::ptr::copy_nonoverlapping(src, dst, bytes) }
 }
 

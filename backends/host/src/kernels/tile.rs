@@ -1,4 +1,21 @@
 //! The tile interpreter: runs a [`Code`] over an iteration space, tile by tile.
+//!
+//! A tile is a few KiB of elements. It goes through all steps of the program before the next one begins, so
+//! that what is computed on the way stays in the first cache.
+//! ```text
+//! load     point the slots at the operands, and gather those that lie in pieces
+//! run      each step: one function over the slots of a tile
+//! store    scatter the results that lie in pieces
+//! ```
+//! [`Tiles`] does this for maps and reductions; [`Map`] compiles a plan of the first sort and decides whether
+//! results go past the caches and what is fetched ahead. Tiles run along the last dimension, or across rows
+//! where these are short. Where an input is transposed, several rows are gathered together (`panel`): a cache
+//! line of it has elements of several rows.
+//!
+//! The contract is [`run`](super::run)'s. A map's result does not depend on tiles, so their length is free to
+//! choose; a reduction's order is fixed before. Few steps wait for memory, many steps for their functions.
+//! The constants at the end of the file were measured, each with its figure: another value needs another
+//! measurement.
 
 use std::cell::Cell;
 
@@ -111,8 +128,9 @@ impl Tiles {
     /// Points the slots at the operands of the `len` elements from a cursor on, gathering what must be.
     ///
     /// # Safety
-    /// The views are as the code was compiled for; `len ≤ tile_len`, within the row unless tiles run across rows;
-    /// slots are prepared.
+    /// - The views are as the code was compiled for, and the elements from the cursor on are readable.
+    /// - `1 ≤ len ≤ tile_len`, within the row unless tiles run across rows.
+    /// - The slots are [prepared](Code::prepare).
     #[inline]
     pub(super) unsafe fn load(&self, cursor: &Cursor, slots: &mut Slots, len: usize) {
         slots.point(&cursor.at, self.code.operands());
@@ -129,7 +147,8 @@ impl Tiles {
     /// As for [`load`](Self::load).
     #[inline]
     pub(super) unsafe fn tile(&self, cursor: &Cursor, slots: &mut Slots, len: usize) {
-        // SAFETY: the same contract; `load` sets what `run` needs.
+        // SAFETY: `load` has the contract of this function, and sets what `run` needs; then what `store`
+        // needs is there.
         unsafe {
             self.load(cursor, slots, len);
             // A share before each step, as the processor holds few lines that are on their way. Into the first level: into the
@@ -210,8 +229,9 @@ impl Tiles {
     /// next panel is fetched meanwhile.
     ///
     /// # Safety
-    /// As for [`range`](Self::range); the rows differ in the last dimension but one only; the memory at `panel` has room
-    /// for [`PANEL_BYTES`] per turned input.
+    /// - The cursor is at the start of a row, and `rows` rows from it on are within the space and differ in the last dimension but one
+    ///   only; of these the contract of [`range`](Self::range) holds.
+    /// - The memory at `panel` has room for [`PANEL_BYTES`] per turned input, and nothing else uses it.
     unsafe fn panel(
         &self,
         start: &Cursor,
@@ -286,7 +306,9 @@ impl Tiles {
     /// There is no memory for the tiles.
     ///
     /// # Safety
-    /// The plan's memory is accessed by nothing else in conflict; `start < end ≤` the space's length.
+    /// - The contract of the plan holds that the space and the code are made of: its addresses are readable and writable.
+    /// - `start < end ≤` the space's length.
+    /// - Nothing else accesses in conflict what these points read and write.
     pub(super) unsafe fn range(&self, start: usize, end: usize) -> Result<()> {
         let panels = self.panels();
         let bytes = self.code.scratch_bytes();
@@ -301,7 +323,8 @@ impl Tiles {
         while at < end {
             let mut len = limit.min(end - at);
             if self.space.across {
-                // SAFETY: the caller's contract; the tile is within the space.
+                // SAFETY: the views' addresses are readable and writable; the tile is within the space, as
+                // tiles run across rows.
                 unsafe { self.tile(&cursor, &mut slots, len) };
                 at += len;
                 if at < end {
@@ -312,7 +335,8 @@ impl Tiles {
             {
                 at += rows * row;
                 let next = (at < end).then(|| self.space.seek(at));
-                // SAFETY: the caller's contract; the rows are within the space.
+                // SAFETY: the views' addresses are readable and writable; the rows are within the space, and
+                // `panel` has room for each turned input.
                 unsafe { self.panel(&cursor, &mut slots, panels, rows, next.as_ref(), panel) };
                 // Tiles have their own addresses again.
                 self.code.prepare(&mut slots, scratch.ptr());
@@ -321,7 +345,7 @@ impl Tiles {
                 }
             } else {
                 len = len.min(self.space.left(&cursor));
-                // SAFETY: as above; the tile is within the row.
+                // SAFETY: the views' addresses are readable and writable; the tile is within the row.
                 unsafe { self.tile(&cursor, &mut slots, len) };
                 at += len;
                 if at < end {
@@ -341,7 +365,8 @@ impl Tiles {
 /// # Safety
 /// The contract of [`run`](super::run).
 pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) -> Result<()> {
-    // SAFETY: the same contract.
+    // SAFETY: the plan is one that `supports` accepts, whose contract holds, and nothing else accesses its
+    // memory in conflict: `call` asks for the same.
     if unsafe { call(plan, &plan.program, tuning) } {
         return Ok(());
     }
@@ -353,7 +378,7 @@ pub(super) unsafe fn map(plan: &LaunchPlan, tuning: &Tuning) -> Result<()> {
     let panel = map.tiles.panels().map_or(1, |p| p.gathered()) * row;
     let row = if panel <= total / (tuning.threads * split::PARTS).max(1) { panel } else { row };
     split::try_ranges(total, row, map.moved, split::GRAIN, tuning.threads, &|start, end| {
-        // SAFETY: the caller's contract; ranges are disjoint parts of the space.
+        // SAFETY: the plan's addresses are readable and writable; ranges are disjoint parts of the space.
         unsafe { map.range(start, end) }
     })
 }
@@ -445,7 +470,7 @@ impl Map {
     /// # Safety
     /// As for [`Tiles::range`].
     pub(super) unsafe fn range(&self, start: usize, end: usize) -> Result<()> {
-        // SAFETY: the caller's contract.
+        // SAFETY: the views' addresses are readable and writable, and `start..end` is within the space.
         unsafe { self.tiles.range(start, end) }?;
         if self.tiles.code.streams {
             stream::fence();

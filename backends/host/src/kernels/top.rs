@@ -44,7 +44,8 @@ pub(super) unsafe fn top(
 ) -> Result<()> {
     let mut rows = Rows::new(plan, descending, true, axis.extent, tuning);
     rows.to = axis.stride.wrapping_mul(8);
-    // SAFETY: the caller's contract.
+    // SAFETY: the rows are the plan's, whose addresses are readable; the output has `axis.extent` places
+    // along the axis, `rows.to` bytes apart.
     unsafe { of_rows(&rows, tuning) }
 }
 
@@ -55,7 +56,9 @@ pub(super) unsafe fn top(
 /// As for [`top`].
 ///
 /// # Safety
-/// The elements are readable and the places writable, aligned and apart; the processor has the instruction set.
+/// - `len` elements of the dtype are readable where the row is, aligned, and `first` is at most `len`.
+/// - `first` places, `int64`, are writable where they are to be, aligned, apart from the elements, and nothing else accesses them.
+/// - The processor has the instruction set.
 pub(super) unsafe fn row(
     dtype: Dtype,
     row: (*mut u8, *mut u8, usize),
@@ -65,7 +68,8 @@ pub(super) unsafe fn row(
 ) -> Result<()> {
     let mut rows = Rows::one(dtype, row, descending, true, tuning);
     rows.first = first;
-    // SAFETY: the caller's contract.
+    // SAFETY: the row has `len` readable elements of the dtype, and the target has room for `first` places,
+    // aligned and apart.
     unsafe { of_rows(&rows, &Tuning { threads: 1, ..*tuning }) }
 }
 
@@ -73,7 +77,9 @@ pub(super) unsafe fn row(
 /// The contract of [`top`], of the rows' plan.
 unsafe fn of_rows(rows: &Rows, tuning: &Tuning) -> Result<()> {
     let complex = rows.dtype.kind() == DtypeKind::Complex;
-    // SAFETY: for all of this function: the caller's contract.
+    // SAFETY: for all of this function: the rows' addresses are readable, and each row of the output has room
+    // for `first` places; the type of a rank has the elements' size, and an index fits where the length was
+    // compared with it.
     unsafe {
         if complex || rows.len / FEW < rows.first {
             return rows.all(tuning.threads);
@@ -94,7 +100,7 @@ unsafe fn firsts<W: Indexed, T: Key>(rows: &Rows, tuning: &Tuning) -> Result<()>
     let write = |row: Row, mut words: Vec<W>| {
         words.sort_unstable();
         for (i, word) in (0_isize..).zip(&words[..rows.first.min(words.len())]) {
-            // SAFETY: the caller's contract: the output has room for as many places.
+            // SAFETY: the row's output has room for `first` places, `rows.to` bytes apart.
             unsafe {
                 row.dst.wrapping_offset(rows.to * i).cast::<i64>().write_unaligned(word.index() as i64)
             };
@@ -112,7 +118,7 @@ unsafe fn firsts<W: Indexed, T: Key>(rows: &Rows, tuning: &Tuning) -> Result<()>
                 let mut outcome = Ok(());
                 rows.each(start, end, |row| {
                     if outcome.is_ok() {
-                        // SAFETY: the caller's contract; rows are disjoint.
+                        // SAFETY: the row is one of these rows; rows are disjoint, and this thread's.
                         let kept = unsafe { kept::<W, T>(rows, row, (0, rows.len), tuning.isa) };
                         outcome = kept.map(|words| write(row, words));
                     }
@@ -130,7 +136,7 @@ unsafe fn firsts<W: Indexed, T: Key>(rows: &Rows, tuning: &Tuning) -> Result<()>
             outcome = split::try_share(fork_join::direction(), parts, parts, &|part| {
                 let bounds = (rows.len * part / parts, rows.len * (part + 1) / parts);
                 let row = Row { dst: std::ptr::null_mut(), src: src.at(0) };
-                // SAFETY: the caller's contract; the row is only read.
+                // SAFETY: the part is of the row, which is only read.
                 let words = unsafe { kept::<W, T>(rows, row, bounds, tuning.isa) }?;
                 // In whatever order: no two words are equal.
                 heap::extend(SCRATCH, &mut all.lock().unwrap_or_else(PoisonError::into_inner), words)
@@ -170,7 +176,8 @@ unsafe fn kept<W: Indexed, T: Key>(
         let size = size_of::<T>();
         let to = ranks.as_mut_ptr().cast::<u8>();
         let from = row.src.wrapping_offset(rows.from * at.cast_signed());
-        // SAFETY: for all of this block: the caller's contract; a tile has no more elements than there is room for.
+        // SAFETY: for all of this block: the row has `len` readable elements of the size of `T` from `at` on;
+        // ranks, mask and list have room for a tile.
         let numbers = unsafe {
             if rows.from == size.cast_signed() {
                 ranks_of(to, from, order, from, 0, len);
@@ -213,7 +220,8 @@ impl<T: Key> Kernel for Before<T> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [ranks, limit, _]: [*const u8; 3], _: u32, len: usize) {
         let ranks = ranks.cast::<T>();
-        // SAFETY: for all of this function: the caller's contract; `i` is below `len`.
+        // SAFETY: for all of this function: `kept` gives `len` ranks of `T`, a limit, and room for `len`
+        // bytes; `i` is below `len`.
         unsafe {
             let limit = *limit.cast::<T>();
             for i in 0..len {

@@ -11,7 +11,9 @@ use super::stream::{self, LINE_BYTES};
 /// compete for one place in the cache (as all do whose distance is a power of two) are in use at a time.
 ///
 /// # Safety
-/// The elements are readable; `dst` has room for the rows and overlaps none of them.
+/// - For each element `i < len` of each row `r < rows`, `size` bytes (1, 2, 4, 8 or 16) are readable at `src + i·along + r·size`.
+/// - At `dst`, `rows` rows of `len` elements are writable, `pitch` bytes apart, which is no less than a row has.
+/// - They do not overlap, and nothing else accesses them in conflict.
 pub(super) unsafe fn gather_panel(
     dst: *mut u8,
     pitch: usize,
@@ -22,7 +24,8 @@ pub(super) unsafe fn gather_panel(
     len: usize,
 ) {
     let to = Panel { dst, pitch, src, along, rows, len };
-    // SAFETY: the caller's contract.
+    // SAFETY: the contract of this function; `turn` is for squares of elements of the size, and gathers as
+    // many rows as it says.
     unsafe {
         match size {
             1 => to.gather::<u8, 8>(square::turn_1),
@@ -68,7 +71,8 @@ impl Panel {
         };
         let whole = self.rows - self.rows % B;
         let mut i = 0;
-        // SAFETY: for all of this function: the caller's contract; rows and elements are below their numbers.
+        // SAFETY: for all of this function: the elements are readable, and `dst` has room for the rows; rows
+        // and elements of each square are below their numbers. What is only fetched may be any address.
         unsafe {
             while i + B <= self.len {
                 for i in i + AHEAD..i + AHEAD + B {
@@ -101,7 +105,7 @@ impl Panel {
 /// It is readable at `src` and there is room for it at `dst`.
 #[inline(always)]
 unsafe fn one<T: Copy>(dst: *mut u8, _: usize, src: *const u8, _: isize) {
-    // SAFETY: the caller's contract.
+    // SAFETY: the element is readable at `src`, and there is room for it at `dst`.
     unsafe { dst.cast::<T>().write_unaligned(src.cast::<T>().read_unaligned()) }
 }
 
@@ -118,7 +122,8 @@ mod square {
     /// Eight rows of eight bytes, as [`gather_panel`](super::gather_panel) says.
     #[inline(always)]
     pub(super) unsafe fn turn_1(dst: *mut u8, pitch: usize, src: *const u8, along: isize) {
-        // SAFETY: for all of this function: SSE2 is in every x86-64 processor; the caller's contract.
+        // SAFETY: for all of this function: SSE2 is in every x86-64 processor; eight stretches of eight
+        // bytes, `along` bytes apart, are readable, and eight rows of as many, `pitch` bytes apart, writable.
         unsafe {
             let load = |i: isize| _mm_loadl_epi64(src.wrapping_offset(i * along).cast());
             let pair = |i: isize| _mm_unpacklo_epi8(load(i), load(i + 1));
@@ -142,7 +147,8 @@ mod square {
     /// Eight rows of eight elements of two bytes.
     #[inline(always)]
     pub(super) unsafe fn turn_2(dst: *mut u8, pitch: usize, src: *const u8, along: isize) {
-        // SAFETY: as in `turn_1`.
+        // SAFETY: for all of this function: SSE2 is in every x86-64 processor; eight stretches of eight
+        // elements of two bytes are readable, and eight rows of as many writable.
         unsafe {
             let load = |i: isize| _mm_loadu_si128(src.wrapping_offset(i * along).cast());
             let pair = |i: isize| {
@@ -167,7 +173,8 @@ mod square {
     /// Four rows of four elements of four bytes.
     #[inline(always)]
     pub(super) unsafe fn turn_4(dst: *mut u8, pitch: usize, src: *const u8, along: isize) {
-        // SAFETY: as in `turn_1`.
+        // SAFETY: for all of this function: SSE2 is in every x86-64 processor; four stretches of four
+        // elements of four bytes are readable, and four rows of as many writable.
         unsafe {
             let load = |i: isize| _mm_loadu_si128(src.wrapping_offset(i * along).cast());
             let pair = |i: isize| {
@@ -188,7 +195,8 @@ mod square {
     /// Two rows of two elements of eight bytes.
     #[inline(always)]
     pub(super) unsafe fn turn_8(dst: *mut u8, pitch: usize, src: *const u8, along: isize) {
-        // SAFETY: as in `turn_1`.
+        // SAFETY: for all of this function: SSE2 is in every x86-64 processor; two stretches of two elements
+        // of eight bytes are readable, and two rows of as many writable.
         unsafe {
             let a: __m128i = _mm_loadu_si128(src.cast());
             let b = _mm_loadu_si128(src.wrapping_offset(along).cast());
@@ -207,7 +215,7 @@ mod square {
             for r in 0..B {
                 let from = src.wrapping_offset(i.cast_signed() * along).wrapping_add(r * size_of::<T>());
                 let to = dst.wrapping_add(r * pitch + i * size_of::<T>());
-                // SAFETY: the caller's contract: `B` rows of `B` elements.
+                // SAFETY: there are `B` rows of `B` elements at either side; `i` and `r` are below `B`.
                 unsafe { super::one::<T>(to, pitch, from, along) };
             }
         }
@@ -215,25 +223,25 @@ mod square {
     /// # Safety
     /// Eight rows of eight bytes, as [`gather_panel`](super::gather_panel) says.
     pub(super) unsafe fn turn_1(dst: *mut u8, pitch: usize, src: *const u8, along: isize) {
-        // SAFETY: the same contract.
+        // SAFETY: eight rows of eight bytes are what `turn` is asked for.
         unsafe { turn::<u8, 8>(dst, pitch, src, along) }
     }
     /// # Safety
     /// Eight rows of eight elements of two bytes.
     pub(super) unsafe fn turn_2(dst: *mut u8, pitch: usize, src: *const u8, along: isize) {
-        // SAFETY: the same contract.
+        // SAFETY: eight rows of eight elements of two bytes are what `turn` is asked for.
         unsafe { turn::<u16, 8>(dst, pitch, src, along) }
     }
     /// # Safety
     /// Four rows of four elements of four bytes.
     pub(super) unsafe fn turn_4(dst: *mut u8, pitch: usize, src: *const u8, along: isize) {
-        // SAFETY: the same contract.
+        // SAFETY: four rows of four elements of four bytes are what `turn` is asked for.
         unsafe { turn::<u32, 4>(dst, pitch, src, along) }
     }
     /// # Safety
     /// Two rows of two elements of eight bytes.
     pub(super) unsafe fn turn_8(dst: *mut u8, pitch: usize, src: *const u8, along: isize) {
-        // SAFETY: the same contract.
+        // SAFETY: two rows of two elements of eight bytes are what `turn` is asked for.
         unsafe { turn::<u64, 2>(dst, pitch, src, along) }
     }
 }

@@ -69,7 +69,8 @@ pub(super) struct Steps {
 /// The contract of [`run`](super::run).
 pub(super) unsafe fn vectors(plan: &LaunchPlan, tuning: &Tuning) -> Result<bool> {
     match Vectors::of_plan(plan) {
-        // SAFETY: the caller's contract.
+        // SAFETY: the plan's elements are of the dtype, those of the factors are readable, those of the
+        // output writable and no factor's.
         Some(product) => unsafe { product.multiply(tuning) },
         None => Ok(false),
     }
@@ -112,10 +113,12 @@ impl Vectors {
     /// There is no memory for the sums.
     ///
     /// # Safety
-    /// The elements are of the dtype, those of the factors readable, those of the output writable and no factor's; the processor has
-    /// the instruction set.
+    /// - For each `j < n` and `i < k`, the vector's element `i`, the matrix' element `i, j` and the output's element `j`, where the steps
+    ///   lead to, are of the dtype and aligned.
+    /// - Those of the factors are readable, those of the output writable, no factor's, and nothing else accesses them in conflict.
+    /// - The processor has the instruction set.
     pub(super) unsafe fn multiply(&self, tuning: &Tuning) -> Result<bool> {
-        // SAFETY: for both: the caller's contract.
+        // SAFETY: the contract of this function; the type is the dtype's.
         unsafe {
             match self.dtype {
                 Dtype::F32 => self.of::<f32>(tuning),
@@ -130,7 +133,8 @@ impl Vectors {
     unsafe fn of<T: Number>(&self, tuning: &Tuning) -> Result<bool> {
         let size = size_of::<T>().cast_signed();
         let [vector, columns, rows, _] = self.steps;
-        // SAFETY: for all of them: the caller's contract.
+        // SAFETY: for all of them: the contract of this function; the function and the road are chosen by the
+        // steps, so that columns, or elements of rows, are beside each other where they have to be.
         unsafe {
             if columns == size {
                 match narrow::kernel::<T>(self.n, tuning.isa).filter(|_| self.k >= narrow::LEAST) {
@@ -179,7 +183,9 @@ impl Vectors {
                 let a = self.vector.wrapping_offset(ahead(vector));
                 let b = self.matrix.wrapping_offset(ahead(matrix)).wrapping_add(column * size);
                 let to = to.at((unit / blocks * n + column) * size);
-                // SAFETY: the caller's contract: so many rows and columns are there; each unit has sums of its own.
+                // SAFETY: `rows` rows of the matrix from `row` on, with `steps.columns` columns from `column`
+                // on, and as many elements of the vector are readable, as they are below `k` and `n`; each
+                // unit has sums of its own.
                 unsafe { run(to, a, b, (&raw const steps).cast(), 0, rows.min(self.k - row)) };
             }
         });
@@ -187,7 +193,7 @@ impl Vectors {
             return Ok(());
         }
         for (j, &sum) in (0_isize..).zip(narrow::pairwise(&mut all, n)) {
-            // SAFETY: the caller's contract: the output has an element for each column.
+            // SAFETY: the output has an element of the type for each column, which is writable.
             unsafe { *self.out.wrapping_offset(j * out).cast::<T>() = sum };
         }
         Ok(())
@@ -206,7 +212,7 @@ impl Vectors {
         let [step, matrix, _, out] = self.steps;
         let mut vector = [T::zeroed(); narrow::MOST];
         for (i, element) in (0_isize..).zip(&mut vector[..self.k]) {
-            // SAFETY: the caller's contract: the vector has an element for each column.
+            // SAFETY: the vector has an element of the type for each of `k` rows, which is readable.
             *element = unsafe { *self.vector.wrapping_offset(step.wrapping_mul(i)).cast::<T>() };
         }
         let (vector, steps) =
@@ -215,7 +221,8 @@ impl Vectors {
         split::ranges(self.n, 1, bytes, split::GRAIN, tuning.threads, &|start, end| {
             let at = |of: *mut u8, step: isize| of.wrapping_offset(step.wrapping_mul(start.cast_signed()));
             let (to, rows) = (at(self.out, out), at(self.matrix, matrix));
-            // SAFETY: the caller's contract: so many rows are there, each with an element of the output.
+            // SAFETY: rows `start..end` of the matrix, of `k` elements each, are readable, and so is the
+            // vector's copy; each row has an element of the output, which is one thread's.
             unsafe { run(to, vector.at(0), rows, (&raw const steps).cast(), 0, end - start) };
         });
     }
@@ -231,7 +238,8 @@ impl Vectors {
         split::ranges(self.n, 1, self.k * size_of::<T>(), TOGETHER, tuning.threads, &|start, end| {
             let at = |of: *mut u8, step: isize| of.wrapping_offset(step.wrapping_mul(start.cast_signed()));
             let (to, rows) = (at(self.out, out), at(self.matrix, matrix));
-            // SAFETY: the caller's contract: so many rows are there, each with an element of the output.
+            // SAFETY: rows `start..end` of the matrix, of `k` elements each, are readable, and so are `k` of
+            // the vector; each row has an element of the output, which is one thread's.
             unsafe { run(to, self.vector, rows, (&raw const steps).cast(), 0, end - start) };
         });
     }
@@ -244,7 +252,9 @@ impl<T: Number> Kernel for Sums<T> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [a, b, steps]: [*const u8; 3], _: u32, len: usize) {
         let dst = dst.cast::<T>();
-        // SAFETY: for all of this function: the caller's contract; `BLOCK` columns from `j` on are among all.
+        // SAFETY: for all of this function: `steps` is a `Steps`; `len` elements of the vector and as many
+        // rows of `columns` elements are readable, and `columns` sums writable at `dst`. `BLOCK` columns from
+        // `j` on are among all.
         unsafe {
             let &Steps { vector, matrix, columns } = &*steps.cast::<Steps>();
             let factor = |i: usize| *a.offset(i.cast_signed() * vector).cast::<T>();
@@ -312,7 +322,8 @@ struct Dots<T>(PhantomData<T>);
 impl<T: Number> Kernel for Dots<T> {
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [a, b, steps]: [*const u8; 3], _: u32, len: usize) {
-        // SAFETY: for all of this function: the caller's contract.
+        // SAFETY: for all of this function: `steps` is a `Steps`; `columns` elements of the vector and `len`
+        // rows of as many are readable, and an element of the output is writable for each row.
         unsafe {
             let &Steps { vector: out, matrix, columns } = &*steps.cast::<Steps>();
             let a = a.cast::<T>();
@@ -346,7 +357,8 @@ impl<T: Number> Kernel for Dots<T> {
 unsafe fn dots<T: Number, const R: usize>(rows: [*const T; R], vector: *const T, len: usize) -> [T; R] {
     let mut sums = [[T::zeroed(); BLOCK]; R];
     let mut i = 0;
-    // SAFETY: for all of this block: the caller's contract; what is read ends at `len`.
+    // SAFETY: for all of this block: `len` elements of each row and of the vector are readable; what is read
+    // ends at `len`.
     unsafe {
         while i + BLOCK <= len {
             let factors = *vector.add(i).cast::<[T; BLOCK]>();

@@ -114,12 +114,12 @@ macro_rules! lanes {
             #[inline(always)]
             unsafe fn mask_to_bytes(mask: $mask, p: *mut u8, len: usize) {
                 let bytes = spread(level!($movemask(mask.0)) as u8);
-                // SAFETY: the caller's contract.
+                // SAFETY: `p` is writable for `len` bytes, no more than a vector has elements.
                 unsafe { store_bytes::<$len>(bytes, p, len) }
             }
             #[inline(always)]
             unsafe fn mask_from_bytes(p: *const u8, len: usize) -> $mask {
-                // SAFETY: the caller's contract.
+                // SAFETY: `p` is readable for `len` bytes, no more than a vector has elements.
                 let bytes = unsafe { load_bytes::<$len>(p, len) };
                 level!({
                     let wide = $widen(_mm_cvtsi64_si128(bytes as i64));
@@ -178,7 +178,8 @@ fn spread(lanes: u8) -> u64 {
 #[inline(always)]
 unsafe fn store_bytes<const LEN: usize>(bytes: u64, p: *mut u8, len: usize) {
     let array = bytes.to_le_bytes();
-    // SAFETY: the caller's contract; LEN ≤ 8. A constant length is one move instruction.
+    // SAFETY: `p` is writable for `len` bytes, no more than `LEN`, which is at most 8. A constant length is
+    // one move instruction.
     unsafe {
         if len == LEN {
             std::ptr::copy_nonoverlapping(array.as_ptr(), p, LEN);
@@ -193,7 +194,8 @@ unsafe fn store_bytes<const LEN: usize>(bytes: u64, p: *mut u8, len: usize) {
 #[inline(always)]
 unsafe fn load_bytes<const LEN: usize>(p: *const u8, len: usize) -> u64 {
     let mut array = [0u8; 8];
-    // SAFETY: the caller's contract; LEN ≤ 8. A constant length is one move instruction.
+    // SAFETY: `p` is readable for `len` bytes, no more than `LEN`, which is at most 8. A constant length is
+    // one move instruction.
     unsafe {
         if len == LEN {
             std::ptr::copy_nonoverlapping(p, array.as_mut_ptr(), LEN);

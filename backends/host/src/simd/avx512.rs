@@ -328,7 +328,8 @@ impl HalfMemory for F32 {
 impl super::Mask for U8 {
     #[inline(always)]
     unsafe fn numbers(mask: *const u8, first: u32, to: *mut u32) -> usize {
-        // SAFETY: the caller's contract; sixteen numbers are written from where less than so many others end, below 64.
+        // SAFETY: `mask` is readable for 64 bytes, and `to` writable for as many numbers; sixteen numbers are
+        // written from where less than so many others end, below 64.
         unsafe {
             let bytes = _mm512_loadu_si512(mask.cast());
             let bits = _mm512_test_epi8_mask(bytes, bytes);

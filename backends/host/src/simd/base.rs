@@ -1,4 +1,15 @@
 //! The base level: `wide`'s vectors of 128 bits, on every target.
+//!
+//! It is the level that other levels are compared with, and the only one where there is neither AVX2 nor
+//! AVX-512. `lanes!` implements [`Lane`] and `FloatBits` for `F32` and `F64` at once; 16-bit floats are
+//! computed in `F32` (`half.rs`). Everything rounds as the other levels do: where the target has no fused
+//! multiply-add, it is computed exactly (`fma_f32` by `float64`, `fma_f64` by the standard library), and a
+//! minimum of zeros of unlike sign is −0.
+//!
+//! Loads and stores are at any alignment, and `load_part` and `store_part` touch the elements that they are
+//! told and no byte more: kernels rely on it at the end of memory. Where `wide` has no instruction for
+//! something, it is an array and a loop, which the compiler vectorises or not; that is the limit of this
+//! level, and not worth assembly as long as most processors have AVX2.
 
 use wide::{f32x4, f64x2, i32x4, i64x2, u32x4, u64x2};
 
@@ -54,14 +65,14 @@ macro_rules! lanes {
             const LEN: usize = $len;
             #[inline(always)]
             unsafe fn load(p: *const $elem) -> Self {
-                // SAFETY: the caller's contract.
+                // SAFETY: `p` is readable for a vector's elements, at any alignment.
                 Self($reg::from(unsafe { p.cast::<[$elem; $len]>().read_unaligned() }))
             }
             #[inline(always)]
             unsafe fn load_part(p: *const $elem, len: usize) -> Self {
                 let mut array = [0.0; $len];
                 debug_assert!(len <= $len);
-                // SAFETY: the caller's contract; len < LEN.
+                // SAFETY: `p` is readable for `len` elements, fewer than the array has.
                 unsafe {
                     let (to, bytes) = (array.as_mut_ptr().cast::<u8>(), len * size_of::<$elem>());
                     std::ptr::copy_nonoverlapping(p.cast::<u8>(), to, bytes);
@@ -70,14 +81,14 @@ macro_rules! lanes {
             }
             #[inline(always)]
             unsafe fn store(self, p: *mut $elem) {
-                // SAFETY: the caller's contract.
+                // SAFETY: `p` is writable for a vector's elements, at any alignment.
                 unsafe { p.cast::<[$elem; $len]>().write_unaligned(self.0.to_array()) };
             }
             #[inline(always)]
             unsafe fn store_part(self, p: *mut $elem, len: usize) {
                 let array = self.0.to_array();
                 debug_assert!(len <= $len);
-                // SAFETY: the caller's contract; len < LEN.
+                // SAFETY: `p` is writable for `len` elements, fewer than the array has.
                 unsafe {
                     let (from, bytes) = (array.as_ptr().cast::<u8>(), len * size_of::<$elem>());
                     std::ptr::copy_nonoverlapping(from, p.cast::<u8>(), bytes);
@@ -85,12 +96,13 @@ macro_rules! lanes {
             }
             #[inline(always)]
             unsafe fn stream(self, p: *mut $elem) {
-                // SAFETY: the caller's contract; SSE2 belongs to every x86-64.
+                // SAFETY: `p` is writable for a vector's elements and aligned to its bytes; SSE2 belongs to
+                // every x86-64.
                 #[cfg(target_arch = "x86_64")]
                 unsafe {
                     std::arch::x86_64::$stream(p, bytemuck::cast(self.0));
                 }
-                // SAFETY: the caller's contract.
+                // SAFETY: `p` is writable for a vector's elements.
                 #[cfg(not(target_arch = "x86_64"))]
                 unsafe {
                     self.store(p);
@@ -102,7 +114,8 @@ macro_rules! lanes {
             }
             #[inline(always)]
             unsafe fn load_seconds(p: *const $elem) -> Self {
-                // SAFETY: the caller's contract.
+                // SAFETY: every other element from `p` on is readable, as many as a vector has, and another
+                // one lies behind the last.
                 unsafe { $seconds(p) }
             }
             #[inline(always)]
@@ -124,14 +137,14 @@ macro_rules! lanes {
                 let lanes: [$int; $len] = bytemuck::cast(mask.0);
                 let bytes = lanes.map(|lane| (lane & 1) as u8);
                 debug_assert!(len <= $len);
-                // SAFETY: the caller's contract; len ≤ LEN.
+                // SAFETY: `p` is writable for `len` bytes, no more than the array has.
                 unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), p, len) };
             }
             #[inline(always)]
             unsafe fn mask_from_bytes(p: *const u8, len: usize) -> $mask {
                 let mut bytes = [0u8; $len];
                 debug_assert!(len <= $len);
-                // SAFETY: the caller's contract; len ≤ LEN.
+                // SAFETY: `p` is readable for `len` bytes, no more than the array has.
                 unsafe { std::ptr::copy_nonoverlapping(p, bytes.as_mut_ptr(), len) };
                 $mask(bytemuck::cast(bytes.map(|byte| if byte == 0 { 0 } else { <$int>::MAX })))
             }
@@ -232,10 +245,11 @@ mod halved {
 /// See [`Lane::load_seconds`].
 #[inline(always)]
 unsafe fn seconds_f32(p: *const f32) -> F32 {
-    // SAFETY: the caller's contract.
+    // SAFETY: `p` is readable for four elements and those between them, and another element lies behind the
+    // last.
     #[cfg(all(target_arch = "x86_64", not(target_feature = "avx")))]
     return F32(bytemuck::cast(unsafe { halved::seconds_f32(p) }));
-    // SAFETY: the caller's contract.
+    // SAFETY: `p` is readable for four elements, every other one from it on.
     #[cfg(not(all(target_arch = "x86_64", not(target_feature = "avx"))))]
     return F32(f32x4::from([0, 2, 4, 6].map(|i| unsafe { p.add(i).read_unaligned() })));
 }
@@ -243,7 +257,7 @@ unsafe fn seconds_f32(p: *const f32) -> F32 {
 /// See [`Lane::load_seconds`]: two loads are as fast as two of vectors.
 #[inline(always)]
 unsafe fn seconds_f64(p: *const f64) -> F64 {
-    // SAFETY: the caller's contract.
+    // SAFETY: `p` is readable for two elements, every other one from it on.
     F64(f64x2::from([0, 2].map(|i| unsafe { p.add(i).read_unaligned() })))
 }
 
@@ -338,33 +352,33 @@ fn to_bf16(values: f32x4) -> [u16; 4] {
 impl HalfMemory for F32 {
     #[inline(always)]
     unsafe fn load_f16(p: *const u16) -> Self {
-        // SAFETY: the caller's contract.
+        // SAFETY: `p` is readable for four elements, at any alignment.
         Self(from_f16(unsafe { p.cast::<[u16; 4]>().read_unaligned() }))
     }
     #[inline(always)]
     unsafe fn store_f16(self, p: *mut u16) {
-        // SAFETY: the caller's contract.
+        // SAFETY: `p` is writable for four elements, at any alignment.
         unsafe { p.cast::<[u16; 4]>().write_unaligned(to_f16(self.0)) };
     }
     #[inline(always)]
     unsafe fn load_bf16(p: *const u16) -> Self {
-        // SAFETY: the caller's contract.
+        // SAFETY: `p` is readable for four elements, at any alignment.
         let bits = unsafe { p.cast::<[u16; 4]>().read_unaligned() };
         Self(f32x4::from(bits.map(|v| f32::from_bits(u32::from(v) << 16))))
     }
     #[inline(always)]
     unsafe fn store_bf16(self, p: *mut u16) {
-        // SAFETY: the caller's contract.
+        // SAFETY: `p` is writable for four elements, at any alignment.
         unsafe { p.cast::<[u16; 4]>().write_unaligned(to_bf16(self.0)) };
     }
     #[inline(always)]
     unsafe fn stream_f16(self, p: *mut u16) {
-        // SAFETY: the caller's contract.
+        // SAFETY: `p` is writable for four elements.
         unsafe { self.store_f16(p) }
     }
     #[inline(always)]
     unsafe fn stream_bf16(self, p: *mut u16) {
-        // SAFETY: the caller's contract.
+        // SAFETY: `p` is writable for four elements.
         unsafe { self.store_bf16(p) }
     }
 }
@@ -374,7 +388,7 @@ impl Bytes for U8 {
     const LEN: usize = 8;
     #[inline(always)]
     unsafe fn load(p: *const u8) -> Self {
-        // SAFETY: the caller's contract.
+        // SAFETY: `p` is readable for eight bytes.
         Self(unsafe { p.cast::<u64>().read_unaligned() })
     }
     #[inline(always)]

@@ -78,7 +78,7 @@ macro_rules! half_lane {
             const LEN: usize = V::LEN;
             #[inline(always)]
             unsafe fn load(p: *const $elem) -> Self {
-                // SAFETY: the caller's contract; f16 and bf16 are u16 in memory.
+                // SAFETY: `p` is readable for a vector's elements; f16 and bf16 are u16 in memory.
                 Self(unsafe { V::$load(p.cast()) })
             }
             #[inline(always)]
@@ -92,7 +92,7 @@ macro_rules! half_lane {
             }
             #[inline(always)]
             unsafe fn store(self, p: *mut $elem) {
-                // SAFETY: the caller's contract; f16 and bf16 are u16 in memory.
+                // SAFETY: `p` is writable for a vector's elements; f16 and bf16 are u16 in memory.
                 unsafe { self.0.$store(p.cast()) }
             }
             #[inline(always)]
@@ -106,12 +106,13 @@ macro_rules! half_lane {
             }
             #[inline(always)]
             unsafe fn stream(self, p: *mut $elem) {
-                // SAFETY: the caller's contract.
+                // SAFETY: `p` is writable for a vector's elements and aligned to its bytes; f16 and bf16 are
+                // u16 in memory.
                 unsafe { self.0.$stream(p.cast()) }
             }
             #[inline(always)]
             unsafe fn splat(v: $elem) -> Self {
-                // SAFETY: the caller's contract.
+                // SAFETY: the processor has the level's features.
                 Self(unsafe { V::splat(v.to_f32()) })
             }
             #[inline(always)]
@@ -128,12 +129,14 @@ macro_rules! half_lane {
             }
             #[inline(always)]
             unsafe fn mask_to_bytes(mask: V::Mask, p: *mut u8, len: usize) {
-                // SAFETY: the caller's contract.
+                // SAFETY: `p` is writable for `len` bytes, no more than a vector has elements; lanes of `V`
+                // are as many.
                 unsafe { V::mask_to_bytes(mask, p, len) }
             }
             #[inline(always)]
             unsafe fn mask_from_bytes(p: *const u8, len: usize) -> V::Mask {
-                // SAFETY: the caller's contract.
+                // SAFETY: `p` is readable for `len` bytes, no more than a vector has elements; lanes of `V`
+                // are as many.
                 unsafe { V::mask_from_bytes(p, len) }
             }
         }

@@ -123,7 +123,7 @@ pub(crate) trait Lane: Float {
     /// As [`load`](Self::load), with `1 ≤ len ≤ LEN` elements.
     #[inline(always)]
     unsafe fn load_some(p: *const Self::Elem, len: usize) -> Self {
-        // SAFETY: the caller's contract.
+        // SAFETY: `p` is readable for `len` elements, of which a part is fewer than a vector has.
         unsafe { if len == Self::LEN { Self::load(p) } else { Self::load_part(p, len) } }
     }
     /// As [`load_some`](Self::load_some), to memory.
@@ -132,7 +132,7 @@ pub(crate) trait Lane: Float {
     /// As [`store`](Self::store), with `1 ≤ len ≤ LEN` elements.
     #[inline(always)]
     unsafe fn store_some(self, p: *mut Self::Elem, len: usize) {
-        // SAFETY: the caller's contract.
+        // SAFETY: `p` is writable for `len` elements, of which a part is fewer than a vector has.
         unsafe { if len == Self::LEN { self.store(p) } else { self.store_part(p, len) } }
     }
     /// A store that goes past the caches where the level has one. The caller orders it with a fence.
@@ -150,7 +150,7 @@ pub(crate) trait Lane: Float {
     /// As [`load`](Self::load), of these elements; another element lies behind the last one, too.
     #[inline(always)]
     unsafe fn load_seconds(p: *const Self::Elem) -> Self {
-        // SAFETY: the caller's contract.
+        // SAFETY: as many of these elements as a vector has are readable from `p` on.
         unsafe { Self::load_seconds_part(p, Self::LEN) }
     }
     /// The first `len` of them; the other lanes are of no meaning.
@@ -159,7 +159,8 @@ pub(crate) trait Lane: Float {
     /// As [`load`](Self::load), of `1 ≤ len ≤ LEN` of these elements. Nothing else needs to be there.
     #[inline(always)]
     unsafe fn load_seconds_part(p: *const Self::Elem, len: usize) -> Self {
-        // SAFETY: the caller's contract; a vector has no more than `MAX_LEN` elements.
+        // SAFETY: `len` of these elements, at least one, are readable from `p` on; a vector has no more than
+        // `MAX_LEN` elements.
         unsafe {
             let mut lanes = [p.read_unaligned(); MAX_LEN];
             for (i, lane) in lanes.iter_mut().enumerate().take(len) {
@@ -199,7 +200,8 @@ pub(crate) trait Mask {
     unsafe fn numbers(mask: *const u8, first: u32, to: *mut u32) -> usize {
         let mut count = 0;
         for word in 0..8_u32 {
-            // SAFETY: for all of this function: the caller's contract; there are no more numbers than bytes.
+            // SAFETY: for all of this function: `mask` is readable for 64 bytes, and `to` writable for as
+            // many numbers; there are no more numbers than bytes.
             unsafe {
                 // Most of a mask is often false.
                 if mask.add(8 * word as usize).cast::<u64>().read_unaligned() == 0 {

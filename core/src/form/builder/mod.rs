@@ -1,4 +1,16 @@
-//! Building kernels: what an attribute macro in Rust, a reader of Python functions and hand-written code call.
+//! Building kernels: what an attribute macro in Rust, a reader of Python functions and hand-written code
+//! call.
+//!
+//! The builder appends statements to the innermost open block; values are numbers, and each is defined once.
+//! It does what the languages before it would each have to do: promotion, weak numbers, the dtype of a
+//! result, the place in the source for errors. What it does not do is to check the whole: `finish` hands the
+//! form to the verifier (`verify.rs`, `flow.rs`), which forms from elsewhere go through as well.
+//!
+//! A mistake is an error at the call that makes it, with the position of the statement: it is what users of
+//! Python's and Rust's kernels read. A builder is used once for each kernel and dtype, so nothing here needs
+//! to be fast; but sizes come from users, and what grows is asked for (`heap`). `blocks.rs` opens and closes
+//! blocks, `signs.rs` compares integers with and without a sign. For a new statement see the recipe in
+//! `CONTRIBUTING.md`.
 
 mod blocks;
 mod signs;

@@ -1,4 +1,7 @@
 //! Every rule of a form, broken.
+//!
+//! Each case is a small kernel with one mistake, the rule that it breaks (`breaks`) and the line where: the
+//! error has to name both. A new rule has its case here, and beside it the nearest kernel that is right.
 
 use super::super::{
     Atomic, AtomicOp, Collective, Coordinate::*, Expression, Kernel, KernelBuilder, Level::*, MAX_DEPTH,

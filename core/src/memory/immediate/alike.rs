@@ -173,14 +173,15 @@ impl<'a, const N: usize, const APART: bool> Alike<'a, N, APART> {
     /// Computes the elements.
     ///
     /// # Safety
-    /// The call is complete ([`is_ready`](Self::is_ready)). The elements may be written at `dst`, which is aligned to them;
-    /// nothing else accesses these or the operands in conflict; an operand that lies as they do is exactly the elements at
-    /// `dst`, or apart from them.
+    /// - The call is complete ([`is_ready`](Self::is_ready)).
+    /// - The elements may be written at `dst`, which is aligned to them.
+    /// - Nothing else accesses these or the operands in conflict.
+    /// - An operand that lies as they do is exactly the elements at `dst`, or apart from them.
     #[inline(always)]
     unsafe fn run(&self, dst: *mut u8) {
         routes::take(if APART { Route::Gathered } else { Route::Dense });
         if APART {
-            // SAFETY: the same contract.
+            // SAFETY: `run_apart` has the contract of this function.
             return unsafe { self.run_apart(dst) };
         }
         // What pointers are taken of has to be in memory.
@@ -239,8 +240,9 @@ impl<'a, const N: usize, const APART: bool> Alike<'a, N, APART> {
         while at < space.len {
             let operand = |k: usize| places[if k < N { k } else { 0 }];
             let count = block.min(space.len - at);
-            // SAFETY: as for `run`, of a part of the results, and with what was gathered, which is apart from them: as many elements
-            // as there are, or rows that each part begins with.
+            // SAFETY: a part of the results may be written at `to`; each operand has as many elements from
+            // its place on, where it lies or gathered, which is apart from them, or rows that each part
+            // begins with.
             unsafe {
                 let to = dst.wrapping_add(at * function.out.size());
                 function.run_alone(to, [operand(0), operand(1), operand(2)], same, count);
@@ -283,8 +285,9 @@ impl<'a, const N: usize> Alike<'a, N, false> {
             }
         }
         let Some(held) = hold_idle(&self.memories(Some(out))) else { return false };
-        // SAFETY: as for `fresh`; the target is inside its allocation and aligned (`place_before`). An operand is exactly the
-        // target, with elements of the same size since there are as many, or apart from it, as was just checked.
+        // SAFETY: the call is complete (`is_ready`), and the memory of target and operands is held. The
+        // target is inside its allocation and aligned (`place_before`). An operand is exactly the target,
+        // with elements of the same size since there are as many, or apart from it, as was just checked.
         unsafe { self.run(dst) };
         drop(held);
         true
@@ -300,8 +303,9 @@ impl<'a, const N: usize> Alike<'a, N, false> {
             return false;
         }
         let Some(held) = hold_idle(&self.memories(None)) else { return false };
-        // SAFETY: as for `fresh`; memory that nobody else has is idle, and stays so while it is borrowed (`Alone`), and may be
-        // written. The target is an operand of as many elements, and no other one is in its memory.
+        // SAFETY: the call is complete (`is_ready`), and the memory of the operands is held. Memory that
+        // nobody else has is idle, and stays so while it is borrowed (`Alone`), and may be written. The
+        // target is an operand of as many elements, and no other one is in its memory.
         unsafe { self.run(self.places[k].cast_mut()) };
         drop(held);
         true

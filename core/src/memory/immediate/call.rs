@@ -203,9 +203,10 @@ impl<'a> Call<'a> {
         }
         let Some(way) = self.way(apart) else { return false };
         let Some(held) = hold_idle(&self.memories(Some(out))) else { return false };
-        // SAFETY: as for `fresh`; the target is inside its allocation and aligned (`place`). An operand that lies as the results
-        // do, or is one element, is exactly the target, with elements of the same size since there are as many, or apart from
-        // it (`is_lost`); others are apart from it, or gathered first.
+        // SAFETY: the call has a way, so it is complete; the memory of target and operands is held. The
+        // target is inside its allocation and aligned (`place`). An operand that lies as the results do, or
+        // is one element, is exactly the target, with elements of the same size since there are as many, or
+        // apart from it (`is_lost`); others are apart from it, or gathered first.
         unsafe { self.compute(dst, &way) };
         drop(held);
         true
@@ -231,9 +232,10 @@ impl<'a> Call<'a> {
         routes::take(Route::Scattered);
         let mut dense = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let mut from = self.places[0].cast_mut();
-        // SAFETY: as for `fresh`: the result fits the room, which is apart from every operand, or is the operand, which is apart
-        // from the target. The layout has the space's shape and was found to be inside its allocation (`place`), which is
-        // held, too; what is written there was read before.
+        // SAFETY: the call has a way, so it is complete; the memory of target and operands is held. The
+        // result fits the room, which is apart from every operand, or is the operand, which is apart from the
+        // target. The layout has the space's shape and was found to be inside its allocation (`place`); what
+        // is written there was read before.
         unsafe {
             if !copied {
                 from = dense.0.as_mut_ptr().cast::<u8>();
@@ -307,12 +309,16 @@ impl<'a> Call<'a> {
     /// Computes the elements.
     ///
     /// # Safety
-    /// The call is complete. The results may be written at `dst`, which is aligned to them; nothing else accesses these or the
-    /// operands in conflict. An operand that lies as the results do is exactly the elements at `dst`, or apart from them; so is
-    /// every other one, unless it is gathered. The way is of this call.
+    /// - The call is complete: each operand of the function is a value, or has its elements in memory that is held.
+    /// - The results may be written at `dst`, which is aligned to them.
+    /// - Nothing else accesses these or the operands in conflict.
+    /// - An operand that lies as the results do is exactly the elements at `dst`, or apart from them; so is every other one, unless it is
+    ///   gathered.
+    /// - The way is of this call.
     unsafe fn compute(&self, dst: *mut u8, way: &Way) {
         routes::take(Route::General);
-        // SAFETY: the caller's contract.
+        // SAFETY: the call is complete, the results may be written at `dst`, and `way` is of this call; each
+        // way has that contract.
         unsafe {
             match way {
                 Way::Together => self.run(dst, self.places),
@@ -334,7 +340,8 @@ impl<'a> Call<'a> {
         let function = self.function;
         let flags = (0..self.given).fold(0, |all, k| all | flags(inner[k], k));
         if outer.is_empty() {
-            // SAFETY: the caller's contract.
+            // SAFETY: the call is complete, and `steps` are the operands' in the space: what is reached from
+            // each place is in its operand's layout.
             return unsafe { function.run(dst, self.operands(self.places), flags, *len) };
         }
         let (dst, starts) =
@@ -348,8 +355,8 @@ impl<'a> Call<'a> {
             strided::rows_of(outer, range, |row: [isize; MAX_OPERANDS]| {
                 let places =
                     std::array::from_fn(|k| starts[k].byte_offset(row[k] * sizes[k]).as_ptr().cast_const());
-                // SAFETY: as for `run`, by the caller's contract: `row` is in each layout, whose elements lie as the flags say from
-                // there on, or are one; `to` runs through a part of the space.
+                // SAFETY: `row` is in each operand's layout, whose elements lie as the flags say from there
+                // on, or are one; `to` runs through a part of the space, which may be written.
                 unsafe {
                     function.run_alone(to, places, flags, *len);
                     to = to.add(bytes);
@@ -369,11 +376,13 @@ impl<'a> Call<'a> {
         let mut places = self.places;
         for k in (0..self.given).filter(|k| self.apart >> k & 1 == 1) {
             let room = gathered[k].0.as_mut_ptr().cast::<u8>();
-            // SAFETY: the caller's contract; the rooms are apart from everything.
+            // SAFETY: operand `k` is one that is gathered, whose elements lie in its memory; the rooms are
+            // apart from everything.
             unsafe { self.gather(k, room) };
             places[k] = room;
         }
-        // SAFETY: the caller's contract; what was gathered is aligned for every dtype.
+        // SAFETY: results may be written at `dst`, and each place has as many elements, or one for all; what
+        // was gathered is aligned for every dtype.
         unsafe { self.run(dst, places) };
     }
 
@@ -391,8 +400,9 @@ impl<'a> Call<'a> {
     /// Calls the function on elements that lie one after another, or are one for all.
     ///
     /// # Safety
-    /// As for `compute`; `places` are those of as many elements as there are results of each operand that is no value, or of one
-    /// that is the same for all.
+    /// - The contract of [`compute`](Self::compute) holds.
+    /// - At the place of each operand that is no value, there are as many elements as results, one after another, or one that is the
+    ///   same for all.
     unsafe fn run(&self, dst: *mut u8, places: [*const u8; MAX_OPERANDS]) {
         // SAFETY: the memory is the function's device's (`array`, `write`), which computes in it on this thread
         // (`backend::Device::elements_fn`). Operands are inside their allocations and aligned (`place`), or values, aligned for

@@ -227,8 +227,9 @@ impl<'a> Finish<'a> {
     /// Writes the program's output of each of `len` values.
     ///
     /// # Safety
-    /// The values are of the program's input and readable at `from`, its outputs writable at `dst`, both aligned; the device
-    /// computes there, and nothing else accesses them in conflict.
+    /// - `len` values of the program's input are readable at `from`, and as many of its output writable at `dst`; both are aligned.
+    /// - The device computes on the calling thread, on this memory.
+    /// - Nothing else accesses them in conflict.
     unsafe fn run(&self, from: *const u8, dst: *mut u8, len: usize) {
         let (program, output) = (self.program, self.program.outputs()[0]);
         let constants: SmallVec<[Constant; 2]> = program.consts().iter().copied().map(Constant::of).collect();

@@ -130,7 +130,7 @@ impl<'a> Function<'a> {
     /// As for [`ElementsFn`](crate::backend::ElementsFn), of the dtypes of the function, in memory where its device computes on the calling thread.
     #[inline(always)]
     unsafe fn run(&self, dst: *mut u8, src: [*const u8; MAX_OPERANDS], flags: u32, len: usize) {
-        // SAFETY: the caller's contract.
+        // SAFETY: `src` and `dst` are what the function asks for (`ElementsFn`), of its dtypes.
         unsafe {
             if len <= self.elements.alone {
                 self.run_alone(dst, src, flags, len);
@@ -147,7 +147,7 @@ impl<'a> Function<'a> {
     /// As for `run`.
     #[inline(always)]
     unsafe fn run_alone(&self, dst: *mut u8, src: [*const u8; MAX_OPERANDS], flags: u32, len: usize) {
-        // SAFETY: the caller's contract.
+        // SAFETY: `src` and `dst` are what the function asks for (`ElementsFn`), of its dtypes.
         unsafe { (self.elements.run)(dst, src[0], src[1], src[2], flags, len) }
     }
 
@@ -167,8 +167,8 @@ impl<'a> Function<'a> {
             let [a, b, c] = std::array::from_fn(|k| {
                 after(src[k], start, step(flags, k), self.op.operand_dtype(k, self.dtype).size()).cast_const()
             });
-            // SAFETY: the caller's contract, for a part of the elements: an operand that is exactly the results is so in
-            // each, and others are apart from all.
+            // SAFETY: a part of the elements that this function was given: an operand that is exactly the
+            // results is so in each part, and others are apart from all.
             unsafe {
                 (self.elements.run)(after(dst, start, 1, self.out.size()), a, b, c, flags, end - start);
             }
@@ -235,11 +235,13 @@ impl Source<'_> {
     /// Copies the elements, broadcast to a shape, one after another to `dst`.
     ///
     /// # Safety
-    /// `place` is that of the element at multi-index zero, and all elements of the layout are in the allocation. The layout
-    /// broadcasts to the space's shape, of which all elements are writable at `dst` and apart from this allocation, and nothing
-    /// writes to the source meanwhile.
+    /// - `place` is that of the element at multi-index zero, and all elements of the layout are in the allocation.
+    /// - The layout broadcasts to the space's shape.
+    /// - At `dst`, as many elements as the shape has are writable, apart from this allocation.
+    /// - Nothing writes to the source meanwhile, and nothing else accesses what is at `dst`.
     unsafe fn gather(&self, place: *const u8, itemsize: usize, space: &Space<'_>, dst: *mut u8) {
-        // SAFETY: the caller's contract. The elements are only read.
+        // SAFETY: `place` and the layout say where the elements are, all of which are in the allocation; as
+        // many are writable at `dst`, apart from it. The elements are only read.
         unsafe {
             let device = &**self.allocation.device().backend();
             strided::gather(device, place, &strided::steps(self.layout, space, itemsize), itemsize, dst);

@@ -127,7 +127,9 @@ impl<'a> RowCall<'a> {
         let memory = fresh_memory(self.device, kind, most * dtype.size(), BLOCK_ALIGN_BYTES)?;
         let Some(out) = memory else { return Ok(None) };
         let Some(held) = hold_idle(&self.memories(None)) else { return Ok(None) };
-        // SAFETY: as in `count`; nobody else has the memory that is written, and no source is in it.
+        // SAFETY: the sources were found to be in their memory (`source`), which is held; nobody else has the
+        // memory that is written, and no source is in it. Whoever asked has named as many elements as the
+        // work may write.
         let written = unsafe { self.run(Stretch { at: out.ptr().as_ptr(), len: most }) };
         drop(held);
         Ok(written.map(|count| (out, count)))
@@ -158,22 +160,27 @@ impl<'a> RowCall<'a> {
             return false;
         }
         let Some(held) = hold_idle(&self.memories(Some(&**allocation))) else { return false };
-        // SAFETY: as in `count`; the target is in its memory (`place`), which is held for writing, and no source is in it.
+        // SAFETY: the sources and the target were found to be in their memory (`source`, `place`), which is
+        // held, for writing that of the target; no source is in it.
         let done = unsafe { self.run(Stretch { at, len: layout.len() }) };
         drop(held);
         done.is_some()
     }
 
     /// # Safety
-    /// The sources and the target are in memory of the device that nothing else accesses in conflict; the target is apart from the
-    /// sources.
+    /// - All sources that the work has were given, and they and the target are in memory of the device that nothing else accesses in
+    ///   conflict.
+    /// - The target is apart from the sources, aligned, and has room for what the work may write; see
+    ///   [`run_row`](crate::backend::Device::run_row).
+    /// - A mask is as long as what it selects from, or what is assigned to; matrices have the extents of a product.
     unsafe fn run(&self, target: Stretch) -> Option<usize> {
         let mut sources = self.sources;
         if let Some(value) = &self.value {
             sources[0].at = value.place().cast_mut();
         }
         let row = Row { work: self.work, dtype: self.dtype, sources, target };
-        // SAFETY: the caller's contract.
+        // SAFETY: the contract of `Device::run_row` is this one: `source` takes no row of no elements, and
+        // `place` only what is aligned.
         let done = unsafe { self.device.backend().run_row(&row) };
         if done.is_some() {
             crate::routes::take(crate::routes::Route::Row);

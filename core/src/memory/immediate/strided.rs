@@ -119,9 +119,10 @@ pub(super) fn rows_of<S: Step>(steps: &[(usize, S)], range: Range<usize>, mut ea
 /// Copies elements of a size from their places to `dense`, or `BACK` from there. `place`: that at multi-index zero.
 ///
 /// # Safety
-/// The places, as the steps say, in bytes, of which no extent is 0, and all of their number at `dense` are apart; the former are
-/// readable, the latter writable, or, `BACK`, the other way round; and nothing else accesses what is written, or writes to
-/// what is read.
+/// - No extent of the steps is 0.
+/// - The places that the steps reach, in bytes, and as many elements at `dense` are apart.
+/// - The former are readable and the latter writable, or, `BACK`, the other way round.
+/// - Nothing else accesses what is written, or writes to what is read.
 unsafe fn copy<const SIZE: usize, const BACK: bool>(
     place: *mut u8,
     steps: &[(usize, isize)],
@@ -135,8 +136,8 @@ unsafe fn copy<const SIZE: usize, const BACK: bool>(
     // A whole number of elements, as layouts step.
     let step = step / SIZE.cast_signed();
     rows(outer, |row| {
-        // SAFETY: for all of this function: the caller's contract: `row` and the steps from it are places, and `dense` runs
-        // through as many elements.
+        // SAFETY: for all of this function: `row` and the steps from it are places, which are readable or,
+        // `BACK`, writable, and `dense` runs through as many elements, apart from them.
         unsafe {
             let at = place.wrapping_offset(row).cast::<[u8; SIZE]>();
             let each = |step: isize| {
@@ -160,8 +161,10 @@ unsafe fn copy<const SIZE: usize, const BACK: bool>(
 /// Copies elements one after another to `dense`, by the device, whose memory it is.
 ///
 /// # Safety
-/// The places, from `place` on as the steps say, are readable, as many elements of the size writable at `dense` and apart from
-/// them, and nothing else accesses what is written, or writes to what is read.
+/// - No extent of the steps is 0, and the size is one that elements have.
+/// - The places, from `place` on as the steps say, are readable.
+/// - As many elements of the size are writable at `dense`, and apart from them.
+/// - Nothing else accesses what is written, or writes to what is read.
 pub(super) unsafe fn gather(
     device: &dyn Device,
     place: *const u8,
@@ -169,7 +172,8 @@ pub(super) unsafe fn gather(
     size: usize,
     dense: *mut u8,
 ) {
-    // SAFETY: the same contract.
+    // SAFETY: places and `dense` are what `Device::gather_elements` and `copy` ask for: no extent is 0, the
+    // places are readable, and as many elements writable at `dense`, apart from them.
     unsafe {
         if !device.gather_elements(dense, place, steps, size) {
             by_size::<false>(size)(place.cast_mut(), steps, dense);
@@ -182,7 +186,8 @@ pub(super) unsafe fn gather(
 /// # Safety
 /// As for [`gather`], the other way round; the places are all others.
 pub(super) unsafe fn scatter(place: *mut u8, steps: &[(usize, isize)], size: usize, dense: *const u8) {
-    // SAFETY: the same contract.
+    // SAFETY: as many elements as places are readable at `dense`; the places are writable, all others, and
+    // apart from them.
     unsafe { by_size::<true>(size)(place, steps, dense.cast_mut()) }
 }
 

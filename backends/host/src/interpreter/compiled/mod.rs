@@ -1,5 +1,21 @@
-//! Kernels as machine code: those whose items access the launch's arrays only and do not meet. Rows of items are computed as gangs of
-//! lanes; what a kernel has that there is no code for is a reason to interpret all of it ([`Unsupported`]).
+//! Kernels as machine code: those whose items access the launch's arrays only and do not meet. Rows of items
+//! are computed as gangs of lanes; what a kernel has that there is no code for is a reason to interpret all
+//! of it ([`Unsupported`]).
+//!
+//! The way of a kernel:
+//! ```text
+//! shapes   what is one for all items of a row, what follows the ids, what differs
+//! lower    the form → a routine of `stridewise-native`, and a layout of the memory that it works on
+//! run      rows of items, shared by threads: each writes the arguments to its memory, and calls the routine
+//! ```
+//! A routine is given the memory (`Layout`), in which all cells are, and calls back for what it has no
+//! instructions for ([`Call`]): the function of an operation, or the rounds of a loop. When it stops early,
+//! it answers with the number of a [`Stop`].
+//!
+//! The interpreter is the oracle: both give the same bits, which the tests compare with random kernels.
+//! Bounds are clamped by the code as `access.rs` does it, so arrays without elements are interpreted. A
+//! kernel is compiled at its second launch, or at the first one of `MANY` items, as that takes longer than a
+//! short launch; one that is watched or has a time limit never is.
 
 mod lower;
 mod memory;
@@ -131,7 +147,8 @@ pub(super) unsafe fn run(launch: &KernelLaunch, tuning: &Tuning) -> Option<Resul
         return None;
     }
     let program = known.program.get_or_init(|| compile(&launch.kernel, tuning)).as_ref().ok()?;
-    // SAFETY: the caller's contract.
+    // SAFETY: the launch's contract holds and nothing else accesses its memory in conflict, as `run_kernel`
+    // asks for; `compile` takes only what is supported.
     Some(unsafe { program.run(launch, tuning) })
 }
 
@@ -153,7 +170,8 @@ impl Program {
             let run = || {
                 let mut gang = Gang::new(self, launch)?;
                 for unit in units * part / parts..units * (part + 1) / parts {
-                    // SAFETY: the caller's contract.
+                    // SAFETY: the launch's contract holds, and groups or pieces of rows are each one
+                    // thread's.
                     unsafe {
                         if grouped {
                             gang.group(space.group_id(unit))?;
@@ -307,7 +325,7 @@ impl<'a> Gang<'a> {
             for second in 0..extents[1] {
                 let local = [first, second, 0];
                 let global = self.space.global_id(id, local);
-                // SAFETY: the caller's contract.
+                // SAFETY: the launch's contract holds, and the rows are of a group of its index space.
                 unsafe { self.row(id, global, local, extents[2])? };
             }
         }
@@ -403,7 +421,7 @@ impl<'a> Gang<'a> {
 /// # Safety
 /// The context is a program, the memory is of its layout, and the number is that of one of its calls.
 unsafe extern "sysv64" fn call(context: *const (), memory: *mut u8, number: usize) {
-    // SAFETY: the caller's contract.
+    // SAFETY: the context is a program, which outlives the call.
     let program = unsafe { &*context.cast::<Program>() };
     let at = |cell: Cell| memory.wrapping_add(usize::try_from(cell.0).unwrap_or(0));
     // SAFETY: cells of numbers are in the memory, aligned.
@@ -422,7 +440,7 @@ unsafe extern "sysv64" fn call(context: *const (), memory: *mut u8, number: usiz
                 bits.0[..8].copy_from_slice(&read(cell).to_le_bytes());
                 bits.integer(*dtype)
             });
-            // SAFETY: as for reading.
+            // SAFETY: cells of the rounds are in the memory, aligned for a number.
             unsafe { at(*rounds).cast::<u64>().write(count_rounds(start, end, step)) };
         }
         Some(Call::Each(Each { bounds, same, dtype, rounds })) => {
@@ -437,7 +455,7 @@ unsafe extern "sysv64" fn call(context: *const (), memory: *mut u8, number: usiz
                 };
                 let count = count_rounds(bound(0), bound(1), bound(2));
                 let count = i64::try_from(count).unwrap_or(i64::MAX);
-                // SAFETY: as for reading; it has room for a number of each lane.
+                // SAFETY: cells of the rounds are in the memory, with room for a number of each lane.
                 unsafe { at(*rounds).cast::<i64>().add(lane).write(count) };
             }
         }

@@ -59,14 +59,15 @@ impl Called {
     /// Computes `len` elements.
     ///
     /// # Safety
-    /// The slots hold the addresses of so many elements, or of one where the stretch was found with one for all; what is written
-    /// overlaps nothing but exactly what is read.
+    /// - The slots hold the addresses of so many elements, or of one where the stretch was found with one for all.
+    /// - What is written overlaps nothing but, exactly, what is read.
     pub(super) unsafe fn run(&self, address: impl Fn(u8) -> *mut u8, len: usize) {
         let mut operands = [std::ptr::null_mut(); MOST_OPERANDS];
         for (operand, &slot) in operands.iter_mut().zip(&self.slots) {
             *operand = address(slot);
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: the operands are `len` elements each, or one for all, as the stretch was found, and what is
+        // written overlaps nothing but, exactly, what is read.
         unsafe { self.function.run(&operands[..self.slots.len()], &self.sizes, len) };
     }
 }

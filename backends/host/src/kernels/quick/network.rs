@@ -22,7 +22,8 @@ pub(super) use each;
 /// As for [`Quick::arrange`](super::Quick).
 #[inline(always)]
 pub(super) unsafe fn few<V: Ordered>(words: *mut V::Elem, len: usize) {
-    // SAFETY: the caller's contract.
+    // SAFETY: `len` words are at the address, and this call's; as many vectors as are named have room for
+    // them.
     unsafe {
         match len.div_ceil(V::LEN) {
             0 => {}
@@ -40,7 +41,8 @@ pub(super) unsafe fn few<V: Ordered>(words: *mut V::Elem, len: usize) {
 /// As for [`Quick::arrange`](super::Quick); as many vectors have room for the words, and half as many have not.
 #[inline(always)]
 unsafe fn network<V: Ordered, const N: usize>(words: *mut V::Elem, len: usize) {
-    // SAFETY: for all of this function: the caller's contract; there are `N` vectors.
+    // SAFETY: for all of this function: `len` words are at the address, and this call's; there are `N`
+    // vectors, and indices are below that.
     unsafe {
         let mut vectors = [V::splat(V::MAX); N];
         let all = vectors.as_mut_ptr();
@@ -72,7 +74,8 @@ unsafe fn network<V: Ordered, const N: usize>(words: *mut V::Elem, len: usize) {
 #[inline(always)]
 unsafe fn take<V: Ordered>(all: *mut V, i: usize, words: *const V::Elem, len: usize) {
     let (whole, part) = (len / V::LEN, len % V::LEN);
-    // SAFETY: the caller's contract.
+    // SAFETY: there is an `i`th vector, and `len` words are readable, of which a whole vector, or its part,
+    // ends at `len`.
     unsafe {
         if i < whole {
             *all.add(i) = V::load(words.add(i * V::LEN));
@@ -89,7 +92,8 @@ unsafe fn take<V: Ordered>(all: *mut V, i: usize, words: *const V::Elem, len: us
 #[inline(always)]
 unsafe fn give<V: Ordered>(all: *const V, i: usize, words: *mut V::Elem, len: usize) {
     let (whole, part) = (len / V::LEN, len % V::LEN);
-    // SAFETY: the caller's contract.
+    // SAFETY: there is an `i`th vector, and `len` words are writable, of which a whole vector, or its part,
+    // ends at `len`.
     unsafe {
         if i < whole {
             (*all.add(i)).store(words.add(i * V::LEN));
@@ -105,7 +109,7 @@ unsafe fn give<V: Ordered>(all: *const V, i: usize, words: *mut V::Elem, len: us
 /// There is one.
 #[inline(always)]
 unsafe fn sort_lanes<V: Ordered>(all: *mut V, i: usize) {
-    // SAFETY: the caller's contract.
+    // SAFETY: there is an `i`th vector.
     unsafe { *all.add(i) = in_order(*all.add(i)) };
 }
 
@@ -131,7 +135,7 @@ pub(super) fn in_order<V: Ordered>(v: V) -> V {
 /// There is one.
 #[inline(always)]
 unsafe fn merge_lanes<V: Ordered>(all: *mut V, i: usize) {
-    // SAFETY: the caller's contract.
+    // SAFETY: there is an `i`th vector, and nothing else refers to it.
     let v = unsafe { &mut *all.add(i) };
     if V::LEN >= 16 {
         *v = v.exchanged::<8>();
@@ -152,7 +156,7 @@ unsafe fn merge_lanes<V: Ordered>(all: *mut V, i: usize) {
 /// There are `N` vectors.
 #[inline(always)]
 unsafe fn merge<V: Ordered, const N: usize, const HALF: usize>(all: *mut V) {
-    // SAFETY: for all of this function: the caller's contract; pairs are half as many as vectors.
+    // SAFETY: for all of this function: there are `N` vectors; pairs are half as many as vectors.
     unsafe {
         let old = all.cast::<[V; N]>().read();
         let pairs = N / 2;
@@ -178,7 +182,7 @@ unsafe fn merge<V: Ordered, const N: usize, const HALF: usize>(all: *mut V) {
 #[inline(always)]
 unsafe fn oppose<V: Ordered, const HALF: usize>(old: *const V, all: *mut V, i: usize) {
     let (first, place) = (i / HALF * 2 * HALF, i % HALF);
-    // SAFETY: the caller's contract.
+    // SAFETY: both vectors of the pair are among the old ones, and there are as many new ones.
     unsafe {
         let (a, b) = (*old.add(first + place), (*old.add(first + 2 * HALF - 1 - place)).reversed());
         *all.add(first + place) = a.lower(b);
@@ -193,7 +197,7 @@ unsafe fn oppose<V: Ordered, const HALF: usize>(old: *const V, all: *mut V, i: u
 #[inline(always)]
 unsafe fn part<V: Ordered, const APART: usize>(all: *mut V, i: usize) {
     let place = i / APART * 2 * APART + i % APART;
-    // SAFETY: the caller's contract.
+    // SAFETY: both vectors of the pair are there.
     unsafe {
         let (a, b) = (*all.add(place), *all.add(place + APART));
         *all.add(place) = a.lower(b);

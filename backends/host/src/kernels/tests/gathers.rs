@@ -1,4 +1,7 @@
 //! Gathers and scatters against loops over multi-indices.
+//!
+//! A case says how a table lies, which of its axes places name, and which dimensions the places run along; it
+//! is run at every level. What lies between the elements of an output must not change (`untouched`).
 
 use smallvec::SmallVec;
 use stridewise_core::ops::apply;

@@ -1,4 +1,8 @@
 //! Every operation, dtype, instruction set and length of tail.
+//!
+//! The oracle is `apply`, core's scalar operations; results are equal in all bits but for the operations that
+//! round freely (`close`). A cache of no size makes every store a streaming one, and `untouched` looks at
+//! what lies between the results.
 
 use stridewise_core::ops::{apply, evaluate};
 use stridewise_core::{Dtype, Family, Op, Program, ProgramBuilder, Scalar};

@@ -1,4 +1,8 @@
 //! Reductions against a fold of scalars, and their bits across threads and instruction sets.
+//!
+//! A fold's value is compared with one by core's scalar operations (`expected`); its bits have to be the same
+//! from any number of threads and at any level. A new fold needs its lines in `FOLDS`, `expected` and
+//! `allowed`, else it is taken for an index.
 
 use std::sync::Arc;
 

@@ -1,4 +1,7 @@
 //! Short rows without a plan, against plans and plain loops, at every level.
+//!
+//! `run_row` owes the results of a plan of the same family, or of the loop that defines them. Lengths are
+//! those around 16, 64 and 512 elements, which are vectors and tiles, and one that is more than a tile.
 
 use smallvec::SmallVec;
 use stridewise_core::backend::{Row, RowWork, Stretch};

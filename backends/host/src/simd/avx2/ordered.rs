@@ -65,7 +65,7 @@ macro_rules! ordered {
             #[inline(always)]
             unsafe fn load_part(p: *const $elem, len: usize) -> Self {
                 let mut all = [<$elem>::MAX; $len];
-                // SAFETY: the caller's contract; `len` is below the number of lanes.
+                // SAFETY: `p` is readable for `len` elements, fewer than there are lanes.
                 unsafe {
                     std::ptr::copy_nonoverlapping(
                         p.cast::<u8>(),
@@ -82,7 +82,7 @@ macro_rules! ordered {
             #[inline(always)]
             unsafe fn store_part(self, p: *mut $elem, len: usize) {
                 let mut all = [0; $len];
-                // SAFETY: the caller's contract; `len` is below the number of lanes.
+                // SAFETY: `p` is writable for `len` elements, fewer than there are lanes.
                 unsafe {
                     self.store(all.as_mut_ptr());
                     std::ptr::copy_nonoverlapping(

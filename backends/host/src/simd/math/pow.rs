@@ -1,4 +1,20 @@
 //! xʸ = e^(y·ln |x|), with the sign and the exceptions of the array API standard.
+//!
+//! The error of a logarithm is multiplied by y, which may be as large as the exponent's range: so the
+//! logarithm and the product are pairs of numbers, some ten bits more precise than the dtype.
+//! ```text
+//! x = 2ᵏ·m      c ≈ 1/m from a table of 32, m·c = 1 + r exactly
+//! ln x          k·ln 2 − ln c + (r − r²/2 − r³/2·cubic(r))      as a pair
+//! y·ln x        n sixteenths of ln 2, and a rest of |r| ≤ ln 2 / 32
+//! xʸ            2^(n/16)·(1 + r + r²·quadratic(r))
+//! ```
+//! Two ways lead there. Where all lanes are positive, normal and calm (no result near the ends of the range),
+//! the short one needs no exceptions; else all lanes take the long one. Both round the same way: a result
+//! must not depend on its neighbours.
+//!
+//! Coefficients are minimax polynomials (how they were made stands in `math/mod.rs`). Every level runs this
+//! same code, so a change of one operation changes the bits of all of them; `simd/tests/accuracy.rs` and
+//! `cargo xtask ulp` have the errors.
 
 use super::double::Pair;
 use super::{FloatBits, Row, exp, log, paired_polynomial};

@@ -1,4 +1,9 @@
-//! The lanes and their mathematics at every level of this machine, against the standard library and against tables.
+//! The lanes and their mathematics at every level of this machine, against the standard library and against
+//! tables.
+//!
+//! `exact` has functions whose results are exact, `accuracy` how far the others are from the exact values,
+//! `lanes` memory, arithmetic, comparison and equal results at every level. An operation is a type here, so
+//! that one kernel is compiled for each of them.
 
 mod accuracy;
 mod exact;

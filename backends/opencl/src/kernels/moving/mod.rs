@@ -1,4 +1,8 @@
 //! Gathers, scatters, searches, sorts and masks against loops that do what the plans' definition says.
+//!
+//! Each test makes plans of several extents and dtypes, whose layouts are drawn at random, runs their work on
+//! the OpenCL devices that there are (`trial.rs`), in each form that a device may need, and compares all of
+//! the memory that may be written with what loops make of it.
 
 mod trial;
 

@@ -1,4 +1,7 @@
 //! Reductions in every form, against a fold in a loop.
+//!
+//! Plans are chosen so that each form of kernel is written at least once: along and across vectors, with and
+//! without a tree, in one stage and in two. `agrees` says how far a fold's value may be from the loop's.
 
 use std::sync::Arc;
 

@@ -1,4 +1,18 @@
 //! The texts of the kernels of reductions.
+//!
+//! [`Form`] says what a text depends on, and is in its key; extents and strides are arguments ([`Numbers`]).
+//! Two kernels are written here.
+//! ```text
+//! source   each work-item: a loop over its points, `unroll` vectors at a time, into `accumulators` states
+//!          those of a group: a tree in local memory                     ─► results, or states in scratch memory (`partial`)
+//! merge    the states of an output's parts ─► results
+//! ```
+//! What a state is, how two are combined and what becomes of the last one comes from [`Folding`]
+//! (`state.rs`); how elements are read, from `load.rs`. So a new fold needs nothing here.
+//!
+//! The order of a fold is in these texts: blocks of [`BLOCK`] passes go to a stack of sums (`stacked`), so
+//! that errors grow as those of a pairwise sum. It depends on the plan and the device alone; a change of it
+//! changes bits, and of `unroll` only the speed.
 
 use std::fmt::Write as _;
 

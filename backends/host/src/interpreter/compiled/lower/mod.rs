@@ -1,5 +1,20 @@
-//! From the form of a kernel to a routine: statement by statement, what is one for all items of a row by general registers, the rest
-//! in straight blocks of vectors, under masks where items part.
+//! From the form of a kernel to a routine: statement by statement, what is one for all items of a row by
+//! general registers, the rest in straight blocks of vectors, under masks where items part.
+//!
+//! A *block* is straight code over vectors, which goes through all lanes of a gang. Values of lanes live in
+//! it (`current`) until it ends (`flush`): then those that are still needed are stored to cells, and the next
+//! block loads them from there. So what ends a block costs memory traffic: a branch, a loop, a call, a store
+//! to an array, and more than `MANY_VALUES`.
+//! ```text
+//! y = a*x + b; if c { z = y }      block: load x, multiply, add, store y │ test c │ block: load y, …
+//! ```
+//! Every value has a [`Shape`], of which all else follows: `One` is a number in a cell, `Follow` the first
+//! item's number, `Lanes` a cell of [`GANG`](super::memory::GANG) elements. A cell is given back behind the
+//! block in which its value was needed last.
+//!
+//! `apply` has operations, `access` loads and stores, `control` branches, loops and jumps. What has no code
+//! answers [`Unsupported`], and the kernel is interpreted: so a new case may be added alone. Nothing here is
+//! unsafe; what is wrong here is wrong code, which the comparison with the interpreter has to find.
 
 mod access;
 mod apply;

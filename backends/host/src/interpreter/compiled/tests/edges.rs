@@ -1,4 +1,7 @@
 //! What is at the edge of what a compiled kernel may meet.
+//!
+//! The interpreter is the oracle (`same`): both run the kernel on the same arguments, and their results are
+//! compared. Lengths are those around a gang: 1, 127, 128, 129.
 
 use stridewise_core::Op;
 use stridewise_core::kernel::{Coordinate::*, Level::*};

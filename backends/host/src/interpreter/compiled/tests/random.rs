@@ -1,4 +1,9 @@
-//! Random kernels without races: any operation of any dtype but complex ones, branches, loops, jumps and calls.
+//! Random kernels without races: any operation of any dtype but complex ones, branches, loops, jumps and
+//! calls.
+//!
+//! A generator writes a kernel from a seed and keeps to what has one result: items write to places of their
+//! own, loops have bounds. Then it is compiled, and interpreted, and the results are compared. A failure
+//! prints its seed; `STRIDEWISE_NATIVE_CASES` says how many seeds there are.
 
 use stridewise_core::kernel::{Coordinate::*, KernelBuilder, Level::*, Object, Operand, Value, Variable};
 use stridewise_core::{DtypeKind, Op, Result};

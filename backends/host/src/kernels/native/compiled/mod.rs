@@ -69,7 +69,8 @@ impl Function {
                 bytes % size == 0 && heads.all(|(bytes, size)| bytes == head * size) && head + lanes <= len;
             fits.then_some((stream, head))
         };
-        // SAFETY: the caller's contract; what is written is aligned behind the head.
+        // SAFETY: the operands are `len` elements each, or one for all, as the function was compiled for;
+        // `head` is below `len`, and what is written is aligned behind the head.
         unsafe {
             let Some((stream, head)) = whole() else { return self.plain.run(operands, 0..len) };
             if head > 0 {
