@@ -141,7 +141,7 @@ fn steps() -> Result<Vec<Step>, String> {
             &format!("{} --no-fail-fast", tests()),
         )
         // Of the matrix on the host a sample; without this variable all of it is run, which takes ten minutes.
-        .with(matrix::SAMPLE, "4"),
+        .with(matrix::SAMPLE, "8"),
         Step::call(
             "faults",
             "every n-th allocation, vector, thread and call of a runtime fails: nothing is lost, stuck or wrong",
