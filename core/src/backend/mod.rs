@@ -260,7 +260,8 @@ pub trait Device: Send + Sync {
         None
     }
     /// Runs a plan on the calling thread, where the device computes there and that is quicker than a submission.
-    /// Whether it did; else some of the outputs may have been written, and the plan is submitted.
+    /// Whether it did; else the plan is submitted. Then outputs that the plan only writes may have been written, those that it reads, too
+    /// (elements in place, values that are joined with elements at places), are as they were.
     ///
     /// # Safety
     /// The contract of [`LaunchPlan`] holds, all memory is of this device, and nothing else accesses it in conflict.
