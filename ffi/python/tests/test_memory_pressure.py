@@ -242,6 +242,8 @@ print(" ".join(found))
 # A kernel that takes elements of an array of 10^6, which is no argument.
 CAPTURED = """
 import numpy as np
+# Starts the threads, which need memory, too.
+sum(sw.ones(1 << 20) + 1 for _ in range(2)).wait()
 table, x = np.arange(10**6).astype("{dtype}"), sw.zeros(9)
 text = "def taking(item, a):\\n i = item.get_id(0)\\n a[i] = table[i * 3]"
 call_kernel(sw.kernel("def other(item, a): a[item.get_id(0)] = 1"), Range(9), x)

@@ -125,6 +125,7 @@ def test_information():
     with pytest.raises(ValueError):
         sw.ones((1,) * (deepest + 1))
     devices = info.devices()
+    assert isinstance(devices, tuple) and devices + [None] == [*devices, None] and devices + (None,) == (*devices, None)
     assert isinstance(devices, tuple) and info.default_device() in devices
     for device in devices:
         assert sw.ones(2, device=device).device == device

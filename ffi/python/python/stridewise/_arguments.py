@@ -84,3 +84,13 @@ def explained(names):
     for name, function in list(names.items()):
         if type(function) is types.FunctionType and name[0] != "_" and function.__module__ == module:
             names[name] = explaining(function)
+
+
+class Devices(tuple):
+    """What `__array_namespace_info__().devices()` answers: a tuple, as the standard has it since 2025.12, that gives a list where one
+    is added, as the list did that it was before."""
+
+    __slots__ = ()
+
+    def __add__(self, other):
+        return [*self, *other] if isinstance(other, list) else tuple.__add__(self, other)

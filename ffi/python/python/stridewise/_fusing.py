@@ -13,6 +13,7 @@ class fuse:
     were adopted (`asarray(…, copy=False)`, `from_dlpack`), of arrays that buffers and tensors show. Operations on such memory are
     recorded and computed together, as those on the module's own are; at the end of the outermost block they are complete.
 
+    >>> import numpy
     >>> theirs = numpy.ones(1 << 20, numpy.float32)
     >>> x = sw.asarray(theirs, copy=False)
     >>> with sw.fuse():

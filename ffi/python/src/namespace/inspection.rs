@@ -33,12 +33,13 @@ impl PyInfo {
         Ok(stridewise::default_device()?.into())
     }
 
-    /// The devices, as a tuple.
+    /// The devices, as a tuple, to which lists can be added: SciPy's tests take what came before the standard's 2025.12, a list.
     #[staticmethod]
-    fn devices(py: Python<'_>) -> Result<Bound<'_, PyTuple>> {
+    fn devices(py: Python<'_>) -> Result<Bound<'_, PyAny>> {
         let devices = py.detach(stridewise::devices);
         let devices = devices.into_iter().map(|device| Bound::new(py, PyDevice::from(device)));
-        Ok(PyTuple::new(py, devices.collect::<PyResult<Vec<_>>>()?)?)
+        let devices = PyTuple::new(py, devices.collect::<PyResult<Vec<_>>>()?)?;
+        Ok(py.import("stridewise._arguments")?.getattr("Devices")?.call1((devices,))?)
     }
 
     /// The dtypes of arrays made on a device (None: the default one) without one, as a dictionary: "real floating",
