@@ -6,7 +6,7 @@ import stridewise as _sw
 
 from . import _names, _sets
 from ._arguments import explained as _explained
-from ._operands import _array, _queue
+from ._operands import _array, _arrays
 
 euler_gamma = 0.5772156649015329
 False_, True_ = False, True
@@ -16,8 +16,7 @@ row_stack = _names.vstack
 
 def array_equiv(x1, x2, /):
     """Whether two arrays broadcast to one shape and have equal elements then: True or False."""
-    queue = _queue((x1, x2))
-    x1, x2 = _array(x1, queue), _array(x2, queue)
+    x1, x2 = _arrays((x1, x2))
     try:
         _sw.broadcast_shapes(x1.shape, x2.shape)
     except ValueError:
@@ -66,8 +65,8 @@ def i0(x, /):
 
 def compress(condition, x, /, axis=None, out=None):
     """The parts along an axis, None: of the elements, at which a condition holds; it may be shorter than the axis."""
-    queue = _queue((x, condition))
-    x, condition = _array(x, queue), _sw.astype(_array(condition, queue), _sw.bool, copy=False)
+    x, condition = _arrays((x, condition))
+    condition = _sw.astype(condition, _sw.bool, copy=False)
     if axis is None:
         x, axis = _sw.reshape(x, -1), 0
     if condition.ndim != 1:
@@ -236,8 +235,7 @@ def promote_types(type1, type2, /):
 def setxor1d(x1, x2, /, assume_unique=False):
     """The elements that are in one of two arrays and not in the other, each once and in order. NaN is in no array: there is one of
     each that has some."""
-    queue = _queue((x1, x2))
-    x1, x2 = (_sw.reshape(_array(x, queue), -1) for x in (x1, x2))
+    x1, x2 = (_sw.reshape(x, -1) for x in _arrays((x1, x2)))
     if not assume_unique:
         x1, x2 = _sets.unique(x1), _sets.unique(x2)
     one, other = x1[_sw.isin(x1, x2, invert=True)], x2[_sw.isin(x2, x1, invert=True)]

@@ -5,7 +5,7 @@ import operator as _operator
 
 from . import _native as _sw
 from ._arguments import explained as _explained
-from ._operands import _array, _inexact, _is_inexact, _queue
+from ._operands import _array, _arrays, _inexact, _is_inexact, _queue
 
 absolute = _sw.abs
 amax, amin = _sw.max, _sw.min
@@ -32,13 +32,6 @@ def _as_it_lies(order, x):
         return x, "C" if order == "K" else order
     axes = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]) if x.shape[axis] > 1 else 0)
     return _sw.permute_dims(x, axes), "C"
-
-
-def _arrays(arrays):
-    """Arrays of one queue."""
-    arrays = list(arrays)
-    queue = _queue(arrays)
-    return [_array(x, queue) for x in arrays]
 
 
 def _integer(name, value):

@@ -12,6 +12,13 @@ def _queue(values):
     return next((x.sycl_queue for x in values if isinstance(x, _sw.usm_ndarray)), None)
 
 
+def _arrays(arrays):
+    """Arrays of one queue."""
+    arrays = list(arrays)
+    queue = _queue(arrays)
+    return [_array(x, queue) for x in arrays]
+
+
 def _axis(axis, ndim):
     """An axis, from the front."""
     if not -ndim <= axis < ndim:

@@ -2,16 +2,14 @@
 
 import stridewise as _sw
 from ._arguments import explained as _explained
-from ._operands import _array, _inexact, _is_inexact, _queue
+from ._operands import _array, _arrays, _inexact, _is_inexact
 
 __all__ = ["poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "roots"]
 
 
 def _coefficients(*polynomials):
-    queue = _queue(polynomials)
     found = []
-    for x in polynomials:
-        x = _array(x, queue)
+    for x in _arrays(polynomials):
         x = x[None] if x.ndim == 0 else x
         if x.ndim != 1:
             raise ValueError(f"invalid value: a polynomial has {x.ndim} dimensions; expected one, of coefficients")

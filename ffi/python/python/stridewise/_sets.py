@@ -4,7 +4,7 @@ import math as _math
 
 from . import _native as _sw
 from ._arguments import explained as _explained
-from ._operands import _array, _axis, _is_inexact, _queue
+from ._operands import _array, _arrays, _axis, _is_inexact, _queue
 
 
 def argwhere(x, /):
@@ -19,8 +19,7 @@ def flatnonzero(x, /):
 
 def intersect1d(x1, x2, /, assume_unique=False, return_indices=False):
     """The elements that are in both arrays, each once, in order. return_indices: a tuple of them and of their first places in each array."""
-    queue = _queue((x1, x2))
-    x1, x2 = _array(x1, queue), _array(x2, queue)
+    x1, x2 = _arrays((x1, x2))
     if not return_indices:
         x1 = _sw.reshape(x1, -1) if assume_unique else _sw.unique_values(x1)
         return _sw.sort(x1[_sw.isin(x1, x2)])
@@ -97,8 +96,7 @@ def triu_indices(n, /, k=0, m=None, *, device=None):
 
 def union1d(x1, x2, /):
     """The elements that are in either array, each once, in order; all NaN are one element."""
-    queue = _queue((x1, x2))
-    return unique(_sw.concat([_sw.reshape(_array(x, queue), -1) for x in (x1, x2)]))
+    return unique(_sw.concat([_sw.reshape(x, -1) for x in _arrays((x1, x2))]))
 
 
 def unique(x, /, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True, sorted=True):

@@ -8,7 +8,7 @@ import math as _math
 import stridewise as _sw
 
 from ._arguments import explained as _explained
-from ._operands import _array, _inexact, _queue
+from ._operands import _array, _arrays, _inexact, _queue
 
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "circulant", "hankel", "logm", "lu_factor", "lu_solve", "null_space", "orth", "solve_triangular", "sqrtm",
@@ -35,8 +35,8 @@ def _transposed(x, trans):
 def solve_triangular(a, b, /, trans=0, lower=False, unit_diagonal=False):
     """The solutions of a @ x = b, of which only a triangle of a is read. trans: whether a is taken as it is (0), transposed (1), or transposed
     and conjugated (2). unit_diagonal: whether ones are on the diagonal, which is not read then. Raises LinAlgError for a singular matrix."""
-    queue = _queue((a, b))
-    a, b = _square("a", _array(a, queue)), _array(b, queue)
+    a, b = _arrays((a, b))
+    a = _square("a", a)
     a = _sw.tril(a) if lower else _sw.triu(a)
     if unit_diagonal:
         one = _sw.eye(a.shape[-1], dtype=a.dtype, sycl_queue=a.sycl_queue)
@@ -93,8 +93,7 @@ def lu_solve(lu_and_piv, b, trans=0):
 
 def block_diag(*arrays):
     """A matrix with others on its diagonal, and zeros elsewhere; vectors are a row."""
-    queue = _queue(arrays)
-    blocks = [_sw.atleast_2d(_array(x, queue)) for x in arrays] or [_sw.zeros((1, 0))]
+    blocks = [_sw.atleast_2d(x) for x in _arrays(arrays)] or [_sw.zeros((1, 0))]
     if any(x.ndim != 2 for x in blocks):
         raise ValueError("invalid value: an array has more than two dimensions; expected matrices and vectors")
     made = _sw.zeros(
@@ -170,8 +169,7 @@ def tensorinv(x, /, ind=2):
 
 def tensorsolve(a, b, /, axes=None):
     """The array x of tensordot(a, x, x.ndim) = b. axes: those of a that are put behind the others first."""
-    queue = _queue((a, b))
-    a, b = _array(a, queue), _array(b, queue)
+    a, b = _arrays((a, b))
     if axes is not None:
         moved = [axis % a.ndim for axis in axes]
         a = _sw.permute_dims(a, (*(axis for axis in range(a.ndim) if axis not in moved), *moved))

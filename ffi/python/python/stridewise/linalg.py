@@ -22,7 +22,7 @@ from collections import namedtuple as _namedtuple
 
 from . import _linalg, _native as _sw, matmul, matrix_transpose, tensordot, vecdot
 from ._arguments import explained as _explained
-from ._operands import _array, _queue
+from ._operands import _array, _arrays
 
 LinAlgError = _linalg.LinAlgError
 cross = _linalg.cross
@@ -207,10 +207,10 @@ def multi_dot(arrays, /):
     vectors. Raises ValueError for less than two, and where extents differ.
     """
     arrays = list(arrays)
-    queue, count = _queue(arrays), len(arrays)
+    count = len(arrays)
     if count < 2:
         raise ValueError(f"invalid value: `arrays` has {count}; expected two matrices at least")
-    arrays = [_array(x, queue) for x in arrays]
+    arrays = _arrays(arrays)
     for place, x in enumerate(arrays):
         if x.ndim != 2 and not (x.ndim == 1 and place in (0, count - 1)):
             raise ValueError(f"invalid value: `arrays[{place}]` has {x.ndim} dimensions; expected a matrix, or a vector at an end")

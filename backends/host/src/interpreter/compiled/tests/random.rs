@@ -207,13 +207,7 @@ impl Generator {
                     self.rng.pick(&[(0, 3, 1), (-2, 4, 3), (1, 1, 1), (4, -3, -2), (0, 5, 0)]);
                 let number = |n: i64| Scalar::I64(n).cast(dtype);
                 let round = self.k.for_(number(start), number(end), number(step))?;
-                self.loops += 1;
-                self.add(round)?;
-                let statements = 1 + self.rng.below(3);
-                self.block(statements)?;
-                self.values.pop();
-                self.loops -= 1;
-                self.k.end()?;
+                self.rounds(round)?;
             }
             20 => self.counted_loop()?,
             21 => self.while_loop()?,
@@ -259,6 +253,11 @@ impl Generator {
             _ => {}
         }
         let round = self.k.for_(bounds[0], bounds[1], bounds[2])?;
+        self.rounds(round)
+    }
+
+    /// The statements of a loop that counts, and its end.
+    fn rounds(&mut self, round: Value) -> Result<()> {
         self.loops += 1;
         self.add(round)?;
         let statements = 1 + self.rng.below(3);
