@@ -61,7 +61,7 @@ pub use promotion::{
     Casting, DtypeSupport, FloatInfo, IntInfo, Weak, can_cast, comparison_type, promote_types, result_type,
 };
 pub use runtime::{
-    Context, Device, Event, EventFuture, Filter, FilterTerm, Queue, WeakDevice, common_queue, default_device,
-    devices, drain, drain_at_exit, each_device, exit_patience, get_execution_queue,
+    Context, Device, Ending, Event, EventFuture, Filter, FilterTerm, Queue, WeakDevice, common_queue,
+    default_device, devices, drain, each_device, exit_patience, get_execution_queue,
 };
 pub use scalar::Scalar;

@@ -21,6 +21,6 @@ pub use filter::{Filter, FilterTerm};
 pub use placement::common_queue;
 pub use placement::get_execution_queue;
 pub(crate) use process::EXIT;
-pub use process::{drain, drain_at_exit, exit_patience};
+pub use process::{Ending, drain, exit_patience};
 pub use queue::Queue;
 pub(crate) use seconds::Seconds;

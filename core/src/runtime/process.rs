@@ -84,21 +84,59 @@ impl Waited {
     }
 }
 
-/// As [`drain`], at the end of the process, which may come in steps, as an interpreter's end is before it: all of them together
-/// wait for no longer than [`exit_patience`]. Whether nothing more is to be waited for.
-pub fn drain_at_exit(timeout: Duration) -> bool {
-    WAITED.wait(exit_patience(), timeout, |deadline| drain_until(deadline) && calls_end(deadline))
+/// What was under way when the process began to end, for an interpreter that ends before its process and waits in steps. What is
+/// submitted afterwards is none of it: a thread that submits on and on would use up all patience, and the process would end
+/// with commands pending.
+pub struct Ending(Unfinished);
+
+impl Ending {
+    /// What is under way now.
+    #[must_use]
+    pub fn begin() -> Self {
+        Self(Unfinished::now())
+    }
+
+    /// As [`drain`], for no longer than a time. All steps of an end together, and the end of the process after them, wait for no
+    /// longer than [`exit_patience`]. Whether nothing more is to be waited for.
+    pub fn wait(&mut self, timeout: Duration) -> bool {
+        WAITED.wait(exit_patience(), timeout, |deadline| self.0.wait_until(deadline))
+    }
+}
+
+impl std::fmt::Debug for Ending {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ending").field("commands", &self.0.closed.len()).finish_non_exhaustive()
+    }
+}
+
+/// The events of unfinished commands: of those that end by themselves, and of open ones, behind a host task, which may wait for
+/// the program to go on.
+struct Unfinished {
+    closed: Vec<Arc<dyn Event>>,
+    open: Vec<Arc<dyn Event>>,
+}
+
+impl Unfinished {
+    fn now() -> Self {
+        let (mut closed, mut open) = (Vec::new(), Vec::new());
+        for device in devices() {
+            device.backlog_state().unfinished(&mut closed, &mut open);
+        }
+        Self { closed, open }
+    }
+
+    /// Waits for what ends by itself, and once for a moment for the rest. Whether the former has ended.
+    fn wait_until(&mut self, deadline: Instant) -> bool {
+        let done = wait_until(&mut self.closed, deadline);
+        let moment = Instant::now() + crate::memory::backlog::PATIENCE;
+        wait_until(&mut self.open, moment.min(deadline));
+        self.open.clear();
+        done
+    }
 }
 
 fn drain_until(deadline: Instant) -> bool {
-    let (mut closed, mut open) = (Vec::new(), Vec::new());
-    for device in devices() {
-        device.backlog_state().unfinished(&mut closed, &mut open);
-    }
-    let done = wait_until(&mut closed, deadline);
-    let moment = Instant::now() + crate::memory::backlog::PATIENCE;
-    wait_until(&mut open, moment.min(deadline));
-    done
+    Unfinished::now().wait_until(deadline)
 }
 
 /// Waits until no call of a runtime is under way. Whether none is.

@@ -108,10 +108,11 @@ fn _become_main() {
     thread::become_main();
 }
 
-/// Waits for what is under way, for as long as the end of a process does. A signal's handler may raise.
+/// Waits for what is under way now, for as long as the end of a process does. A signal's handler may raise.
 #[pyfunction]
 fn _drain(py: Python<'_>) -> PyResult<()> {
-    while !py.detach(|| stridewise::drain_at_exit(SLICE)) {
+    let mut ending = py.detach(stridewise::Ending::begin);
+    while !py.detach(|| ending.wait(SLICE)) {
         py.check_signals()?;
     }
     Ok(())

@@ -86,10 +86,7 @@ WAYS = {
 
 class TestEnd:
     @pytest.mark.parametrize("way", WAYS)
-    def test_with_work_pending(self, request, device, way):
-        if (device, way) == ("opencl", "a daemon that submits"):
-            why = "a fault: who submits on and on outlasts the wait at the end, and Intel's runtime ends below its calls"
-            request.applymarker(pytest.mark.xfail(reason=why, strict=False))
+    def test_with_work_pending(self, device, way):
         code, status = WAYS[way]
         run(WORK.format(device=device) + code, status)
 
