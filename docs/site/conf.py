@@ -24,6 +24,8 @@ html_theme = "furo"
 html_title = f"Stridewise {version}"
 html_copy_source = False
 html_show_sphinx = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 # Types in signatures are those of the stubs, which have no pages.
 nitpick_ignore_regex = [("py:.*", ".*")]
 

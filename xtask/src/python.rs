@@ -13,7 +13,7 @@ const LEAST: (u32, u32) = (3, 11);
 const TOOLS: &[&str] =
     &["maturin>=1.9,<2", "pytest", "pytest-xdist", "numpy", "hypothesis", "array-api-strict>=2.5", "mypy"];
 /// Packages that its tests exchange memory with: SYCL's, on Intel's runtime for processors, which comes with them, and one
-/// more that follows DLPack; and what works on arrays in several processes, of the versions that the tests were written for.
+/// more that follows DLPack; and what works on arrays in several processes or draws them, of the versions that the tests were written for.
 const PEERS: &[(&str, &str)] = &[
     ("dpctl", "dpctl"),
     ("dpnp", "dpnp"),
@@ -21,6 +21,8 @@ const PEERS: &[(&str, &str)] = &[
     ("distributed", "dask[array,distributed]==2026.8.0"),
     ("zarr", "zarr==3.1.6"),
     ("joblib", "joblib==1.6.0"),
+    // What the examples draw with.
+    ("matplotlib", "matplotlib==3.11.2"),
 ];
 /// Packages that work on arrays of others, which its tests run on ours: of the versions whose own tests these were written for.
 const CLIENTS: &[&str] = &[

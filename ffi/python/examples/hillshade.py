@@ -1,10 +1,15 @@
 """The hillshade of an elevation model, as a grey picture: python hillshade.py HEIGHTS.npy PICTURE.pgm [DEVICE]"""
 
 import math
+import pathlib
 import sys
 
 import numpy as np
 import stridewise as sw
+
+#: An elevation model around Jacksboro, Tennessee, and the extents of its cells in metres.
+MODEL = pathlib.Path(__file__).resolve().parents[3] / "examples" / "data" / "jacksboro_dem.npy"
+CELL = (74.5, 92.8)
 
 
 def hillshade(z, cell_x, cell_y, azimuth=315.0, altitude=45.0):
@@ -23,8 +28,23 @@ def hillshade(z, cell_x, cell_y, azimuth=315.0, altitude=45.0):
     return sw.clip(shade, 0, 1) * 255
 
 
+def heights_of(path=MODEL, device=None):
+    return sw.asarray(np.load(path).astype("float32"), device=device)
+
+
+def picture(path, heights=MODEL):
+    """Heights and their shade side by side, of the northern part."""
+    import matplotlib
+    from matplotlib.image import imsave
+
+    heights = heights_of(heights)[:260]
+    high = (heights - sw.min(heights)) / (sw.max(heights) - sw.min(heights))
+    shade = sw.asnumpy(hillshade(heights, *CELL) / 255)
+    coloured = matplotlib.colormaps["gist_earth"](sw.asnumpy(0.3 + 0.7 * high))[..., :3]
+    imsave(path, np.concatenate([coloured, np.repeat(shade[..., None], 3, axis=2)], axis=1))
+
+
 if __name__ == "__main__":
-    heights = sw.asarray(np.load(sys.argv[1]).astype("float32"), device=(sys.argv[3:] or [None])[0])
-    pixels = sw.astype(hillshade(heights, 74.5, 92.8) + 0.5, sw.uint8)
+    pixels = sw.astype(hillshade(heights_of(sys.argv[1], *sys.argv[3:4]), *CELL) + 0.5, sw.uint8)
     with open(sys.argv[2], "wb") as file:
         file.write(b"P5 %d %d 255\n" % pixels.shape[::-1] + sw.to_numpy(pixels).tobytes())

@@ -10,13 +10,10 @@ last bit. Needs dask and distributed.
 import argparse
 import time
 
-from dask.distributed import Client, LocalCluster, progress
-from hillshade import hillshade
+from hillshade import CELL, MODEL, hillshade
 
 import stridewise as sw
 import stridewise.dask
-
-CELL = (74.5, 92.8)
 
 
 def shaded(heights):
@@ -27,7 +24,32 @@ def shaded(heights):
     return heights.map_overlap(hillshade, depth=1, boundary="none", dtype="float32", meta=meta, **cells)
 
 
+def picture(path, heights=MODEL, block=128):
+    """The shade of a terrain, and the blocks that it was computed by."""
+    import dask.array as da
+    import matplotlib.pyplot as plt
+    import numpy as np
+
+    model = np.load(heights).astype("float32")
+    # The model and its reflections.
+    terrain = np.block([[model, model[:, ::-1]], [model[::-1], model[::-1, ::-1]]])
+    shade = shaded(da.from_array(terrain, chunks=block).to_backend("stridewise")).compute()
+    figure, axes = plt.subplots(figsize=(4, 4 * terrain.shape[0] / terrain.shape[1]))
+    axes.imshow(sw.asnumpy(shade), cmap="gray")
+    for edge in range(block, max(terrain.shape), block):
+        if edge < terrain.shape[0]:
+            axes.axhline(edge - 0.5, color="white", lw=1.5)
+        if edge < terrain.shape[1]:
+            axes.axvline(edge - 0.5, color="white", lw=1.5)
+    axes.set_position((0, 0, 1, 1))
+    axes.axis("off")
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
+
+
 def main():
+    from dask.distributed import Client, LocalCluster, progress
+
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("heights")
     parser.add_argument("shades")

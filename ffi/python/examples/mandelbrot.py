@@ -32,6 +32,12 @@ def draw(rows, columns, device=None, most=200):
     return picture
 
 
+def picture(path, rows=300, columns=400):
+    from matplotlib.image import imsave
+
+    imsave(path, sw.asnumpy(draw(rows, columns)), cmap="twilight_shifted")
+
+
 if __name__ == "__main__":
     picture = draw(600, 800, *sys.argv[2:3])
     with open(sys.argv[1], "wb") as file:
