@@ -371,6 +371,7 @@ mod site {
         Events "events.md"
         Fusion "fusion.md"
         Gpus "gpus.md"
+        Index "index.md"
         Kernels "kernels.md"
         Memory "memory.md"
         Processes "processes.md"

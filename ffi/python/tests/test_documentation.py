@@ -5,6 +5,7 @@ import doctest
 import importlib
 import linecache
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,14 @@ def test_every_page_with_rust_is_run():
     for page in SITE.glob("*.md"):
         if any(language == "rust" for _, language, _ in blocks(page)):
             assert f'"{page.name}"' in lib, f"src/lib.rs does not run {page.name}"
+
+
+def test_charts_are_of_the_results():
+    charts = runpy.run_path(str(SITE / "charts.py"))["drawn"]()
+    assert len(charts) >= 2 and set(charts) == {path.name for path in (SITE / "charts").iterdir()}
+    for name, text in charts.items():
+        assert text.count("<circle") > 10
+        assert text == (SITE / "charts" / name).read_text(encoding="utf-8"), f"python docs/site/charts.py draws {name} anew"
 
 
 def test_every_exception_has_its_section():
