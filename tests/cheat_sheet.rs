@@ -1,5 +1,5 @@
-//! The right-hand columns of the README's tables: what is written there compiles, and means what the left-hand columns
-//! mean.
+//! The right-hand columns of Rust's tables in `docs/site/coming-from.md`: what is written there compiles, and means what the
+//! left-hand columns mean.
 
 use stridewise::prelude::*;
 

@@ -64,34 +64,16 @@ class Stub(Directive):
         return container.children
 
 
-#: Files of the repository that pages show parts of, and where those that they link to are, seen from the site.
-PARTS = {
-    "guarantees-readme": ("README.md", "## What is guaranteed", "## Limits"),
-    "limits-readme": ("README.md", "## Limits", "## Coming from NumPy or dpnp"),
-    "numpy-readme": ("README.md", "## Coming from NumPy or dpnp", "## Coming from ndarray"),
-    "ndarray-readme": ("README.md", "## Coming from ndarray", "## Licence"),
-    "devices-readme": ("README.md", "## Devices", "### OpenCL"),
-    "opencl-readme": ("README.md", "### OpenCL", "## What is guaranteed"),
-    "reliability": ("RELIABILITY.md", "# Reliability", None),
-}
-
-
-class Part(Directive):
-    """A part of another document of the repository, without its heading: `{part} numpy-readme`. Its links to files of the repository
-    become the files' names; one to a file that is not there is a warning."""
+class Document(Directive):
+    """A document of the repository, without its heading: `{document} RELIABILITY.md`. Its links to files of the repository become the
+    files' names; one to a file that is not there is a warning."""
 
     required_arguments = 1
     has_content = False
 
     def run(self):
-        file, start, end = PARTS[self.arguments[0]]
-        path = ROOT / file
+        path = ROOT / self.arguments[0]
         self.state.document.settings.env.note_dependency(str(path))
-        text = path.read_text(encoding="utf-8")
-        if start not in text or (end and end not in text):
-            raise self.error(f"{file} has no heading {start!r} or {end!r}")
-        text = text.split(start + "\n", 1)[1]
-        text = text.split("\n" + end + "\n", 1)[0] if end else text
 
         def link(match):
             label, target = match[1], match[2]
@@ -99,12 +81,13 @@ class Part(Directive):
                 return match[0]
             place = target.partition("#")[0]
             if place and not (path.parent / place).exists():
-                raise self.error(f"{file} links to {target}, which is not there")
+                raise self.error(f"{path.name} links to {target}, which is not there")
             return label
 
+        text = path.read_text(encoding="utf-8").partition("\n")[2]
         text = re.sub(r"(?<!!)\[([^]]*)\]\(([^)\s]+)\)", link, text)
         # One level below the page's own heading.
-        text = re.sub(r"(?m)^#(#+) ", r"\1 ", text) if start.startswith("# ") else re.sub(r"(?m)^###", "##", text)
+        text = re.sub(r"(?m)^#(#+) ", r"\1 ", text)
         container = nodes.container()
         self.state.nested_parse(StringList(text.splitlines(), source=str(path)), 0, container, match_titles=True)
         return container.children
@@ -122,5 +105,5 @@ def shown(app, document, source):
 def setup(app):
     app.connect("source-read", shown)
     app.add_directive("stub", Stub)
-    app.add_directive("part", Part)
+    app.add_directive("document", Document)
     return {"parallel_read_safe": True}

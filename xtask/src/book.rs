@@ -4,9 +4,9 @@
 //! place. Three packages from PyPI, pinned, in an environment of their own (123 MB in `target/book`;
 //! installed in 20 s, all pages build in 5 s of processor time). The pages are plain Markdown, so that
 //! rustdoc runs their Rust (`#[doc = include_str!]` in `src/lib.rs`), pytest their Python
-//! (`test_documentation.py`) and the C compiler their C (`ffi/c/tests/programs.rs`). Parts of README and
-//! RELIABILITY are shown, not copied (they lose their links), and signatures of Python come from the stubs,
-//! by two directives of `docs/site/conf.py`. References to pages, headings and files are checked; those to
+//! (`test_documentation.py`) and the C compiler their C (`ffi/c/tests/programs.rs`). RELIABILITY is
+//! shown, not copied (it loses its links), and signatures of Python come from the stubs, by two directives of
+//! `docs/site/conf.py`. References to pages, headings and files are checked; those to
 //! other sites are not, as a build must not need a network. mdBook would be one program, but cargo compiles
 //! it first (several minutes, two hundred crates), it says nothing of links that lead nowhere without a
 //! further program, and has nothing for signatures of Python.

@@ -71,6 +71,61 @@ def test_every_page_with_rust_is_run():
             assert f'"{page.name}"' in lib, f"src/lib.rs does not run {page.name}"
 
 
+def rows(page, section):
+    """The tables of two columns below a heading: what stands between backticks first in each of them."""
+    text = page.read_text(encoding="utf-8").split(f"\n## {section}\n")[1].split("\n## ")[0]
+    cells = [line.strip("|").split(" | ") for line in text.splitlines() if line.startswith("|") and "---" not in line]
+    code = [tuple(re.search(r"`([^`]+)`", cell) for cell in row) for row in cells if len(row) == 2]
+    return [tuple(found[1] for found in row) for row in code if all(row)]
+
+
+def value_of(code, names):
+    """What the last of the statements is worth, or None where it is none."""
+    *first, last = code.split("; ")
+    exec("; ".join(first), names)
+    try:
+        compile(last, code, "eval")
+    except SyntaxError:
+        return exec(last, names)
+    return eval(last, names)
+
+
+COMING = SITE / "coming-from.md"
+
+
+@pytest.mark.parametrize("section, peer", [("From NumPy, in Python", "numpy"), ("From JAX", "jax.numpy")])
+def test_both_columns_mean_the_same(section, peer):
+    np = pytest.importorskip("numpy")
+    theirs = pytest.importorskip(peer, reason=f"{peer} is not installed")
+    both = rows(COMING, section)
+    assert len(both) >= 9
+    # JAX has no float64 unless it is asked for.
+    dtype = "float64" if peer == "numpy" else "float32"
+    a, b = np.asarray([[1, 2, 3], [4, 5, 7]], dtype=dtype), np.asarray([[2, 0, 1], [3, 8, 6]], dtype=dtype)
+    for left, right in both:
+        names = {"np": np, "jnp": theirs, "a": theirs.asarray(a.copy()), "b": theirs.asarray(b.copy()), "m": theirs.asarray(a > 2)}
+        if peer == "jax.numpy":
+            names["jax"] = importlib.import_module("jax")
+            importlib.import_module("jax.scipy.special")
+        expected = value_of(left, names)
+        found = value_of(right, {"np": np, "sw": sw, "a": sw.asarray(a), "b": sw.asarray(b), "m": sw.asarray(a > 2)})
+        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-5, err_msg=f"{left}: {right}")
+        assert isinstance(found, sw.usm_ndarray) and (peer != "numpy" or np.asarray(found).dtype == expected.dtype), right
+
+
+@pytest.mark.parametrize("section", ["From CuPy", "From dpctl and dpnp", "From numba-dpex"])
+def test_our_column_runs(section):
+    np = pytest.importorskip("numpy")
+    ours = rows(COMING, section)
+    assert len(ours) >= 6
+    for module in ("program", "kernel_api", "dppy"):
+        importlib.import_module(f"stridewise.{module}")
+    for _, right in ours:
+        assert value_of(right, {"np": np, "sw": sw, "kapi": sw.kernel_api, "a": sw.ones(3), "x": [1, 2]}) is not None or right.startswith(
+            ("kapi.call_kernel", "import ", "a.sycl_queue.wait", "a.device.trim_pool")
+        ), right
+
+
 def test_charts_are_of_the_results():
     charts = runpy.run_path(str(SITE / "charts.py"))["drawn"]()
     assert len(charts) >= 2 and set(charts) == {path.name for path in (SITE / "charts").iterdir()}
