@@ -211,7 +211,7 @@
 //!
 //! And then: `.npy` files ([`Array::save_npy`], with the feature `npy`), kernels of one's own ([`kernel`](mod@kernel)), and the pages of
 //! themes, each with an example, in the sections of [`Array`]. Tables for those who come from NumPy, dpnp or ndarray are in
-//! the README.
+//! `docs/site/coming-from.md`.
 
 pub use stridewise_core::*;
 /// The attribute of a function that kernels call.

@@ -86,8 +86,6 @@ class Document(Directive):
 
         text = path.read_text(encoding="utf-8").partition("\n")[2]
         text = re.sub(r"(?<!!)\[([^]]*)\]\(([^)\s]+)\)", link, text)
-        # One level below the page's own heading.
-        text = re.sub(r"(?m)^#(#+) ", r"\1 ", text)
         container = nodes.container()
         self.state.nested_parse(StringList(text.splitlines(), source=str(path)), 0, container, match_titles=True)
         return container.children
