@@ -17,6 +17,8 @@ CONTINUOUS = {
     "laplace": [((1, 2), "laplace", (1, 2))],
     "logistic": [((1, 2), "logistic", (1, 2))],
     "lognormal": [((0.5, 0.7), "lognorm", (0.7, 0, np.exp(0.5)))],
+    "noncentral_chisquare": [((0.6, 2), "ncx2", (0.6, 2)), ((5, 30), "ncx2", (5, 30)), ((3, 0), "chi2", (3,))],
+    "noncentral_f": [((3, 7, 2.5), "ncf", (3, 7, 2.5))],
     "pareto": [((3,), "lomax", (3,))],
     "power": [((2.5,), "powerlaw", (2.5,))],
     "rayleigh": [((2,), "rayleigh", (0, 2))],
@@ -27,7 +29,7 @@ CONTINUOUS = {
     "wald": [((2, 3), "invgauss", (2 / 3, 0, 3)), ((5, 0.5), "invgauss", (10, 0, 0.5))],
     "weibull": [((0.5,), "weibull_min", (0.5,)), ((1.5,), "weibull_min", (1.5,))],
 }
-COUNTS = {"geometric": [((0.3,), "geom"), ((0.9,), "geom")], "negative_binomial": [((4, 0.3), "nbinom"), ((0.8, 0.5), "nbinom")], "zipf": [((1.8,), "zipf"), ((4.0,), "zipf")]}
+COUNTS = {"logseries": [((0.3,), "logser"), ((0.9,), "logser")], "geometric": [((0.3,), "geom"), ((0.9,), "geom")], "negative_binomial": [((4, 0.3), "nbinom"), ((0.8, 0.5), "nbinom")], "zipf": [((1.8,), "zipf"), ((4.0,), "zipf")]}
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -54,6 +56,43 @@ def test_counts(name):
         seen, wanted = np.append(seen[used], N - seen[used].sum()), np.append(wanted[used], N - wanted[used].sum())
         distance = ((seen - wanted) ** 2 / np.maximum(wanted, 1)).sum()
         assert distance < stats.chi2(len(seen)).isf(1e-4), (args, distance)
+
+
+#: Good ones, bad ones, how many are drawn: from the urn and by rejection, at both sides of each symmetry, and with nothing to choose.
+HYPERGEOMETRIC = [
+    (3, 7, 4), (12, 9, 10), (9, 12, 11), (11, 500, 11), (500, 11, 400), (40, 60, 30), (60, 40, 70), (1000, 1, 500), (30, 1000, 900),
+    (25, 25, 25), (5000, 20000, 3000), (400_000_000, 600_000_000, 200), (0, 5, 3), (5, 0, 3), (4, 4, 0), (4, 4, 8),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("parameters", HYPERGEOMETRIC)
+def test_hypergeometric(parameters):
+    stats = pytest.importorskip("scipy.stats")
+    good, bad, sample = parameters
+    drawn = sw.asnumpy(sw.random.default_rng(17).hypergeometric(*parameters, N))
+    assert drawn.dtype == "int64" and drawn.min() >= max(0, sample - bad) and drawn.max() <= min(good, sample)
+    cells = np.arange(min(good, sample) + 1)
+    wanted = stats.hypergeom(good + bad, good, sample).pmf(cells) * N
+    used = wanted > 8
+    seen = np.bincount(drawn, minlength=len(cells))
+    seen, wanted = np.append(seen[used], N - seen[used].sum()), np.append(wanted[used], N - wanted[used].sum())
+    distance = ((seen - wanted) ** 2 / np.maximum(wanted, 1)).sum()
+    assert distance < stats.chi2(max(len(seen) - 1, 1)).isf(1e-4), distance
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_hypergeometric_of_arrays(device):
+    good = sw.asarray([[5], [300]], device=device)
+    drawn = sw.random.default_rng(18).hypergeometric(good, [10, 400], 12, (4000, 2, 2))
+    assert drawn.sycl_device == sw.Device(device)
+    means = sw.asnumpy(drawn).mean(axis=0)
+    g, b = np.meshgrid([5, 300], [10, 400], indexing="ij")
+    np.testing.assert_allclose(means, 12 * g / (g + b), atol=0.2)
+    assert sw.random.default_rng(1).hypergeometric(good, 9, 3).shape == (2, 1)
+    rng = sw.random.default_rng(1)
+    for parameters, name in (((-1, 3, 2), "ngood"), ((3, 2.5, 2), "nbad"), ((3, 4, 8), "ngood \\+ nbad - nsample"), ((10**9, 1, 1), "10\\*\\*9")):
+        with pytest.raises(ValueError, match=f"`{name}"):
+            rng.hypergeometric(*parameters)
 
 
 def test_dirichlet():
@@ -98,6 +137,16 @@ def test_permuted_and_bytes():
     assert len(counts) == 256 and ((counts - 200) ** 2 / 200).sum() < 255 + 4 * np.sqrt(510)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_numbers_are_where_their_parameters_are(device):
+    queue = sw.Queue(device)
+    a = sw.asarray([1.0, 2.0], sycl_queue=queue)
+    rng = sw.random.default_rng(1)
+    for drawn in (rng.weibull(a), rng.beta(a, [2.0, 3.0], (3, 2)), rng.laplace(0, a), rng.logseries(a / 4), rng.noncentral_f([3, 4], 5, a)):
+        assert drawn.sycl_queue == queue
+    assert rng.weibull(a, sycl_queue=queue).sycl_queue == queue
+
+
 def test_parameters():
     rng = sw.random.default_rng(1)
     assert rng.weibull([1.0, 2.0]).shape == (2,) and rng.laplace(sw.zeros((3, 1)), [1, 2]).shape == (3, 2)
@@ -122,3 +171,15 @@ def test_functions_of_the_module():
     sw.random.seed(5)
     assert sw.random.rand(6).tolist() == sw.random.default_rng(5).random(6).tolist()
     assert sw.random.randint(3).shape == () and sw.random.random_sample().shape == ()
+
+
+def test_state_of_the_module():
+    sw.random.seed(9)
+    sw.random.rand(7)
+    state = sw.random.get_state()
+    first = sw.random.randn(5).tolist(), sw.random.random_integers(3, size=40).tolist()
+    sw.random.set_state(state)
+    assert (sw.random.randn(5).tolist(), sw.random.random_integers(3, size=40).tolist()) == first
+    assert set(first[1]) == {1, 2, 3} and sw.random.ranf(2).shape == sw.random.sample(2).shape == (2,)
+    with pytest.raises(ValueError, match="expected what `get_state` gave"):
+        sw.random.set_state({"seed": 1})

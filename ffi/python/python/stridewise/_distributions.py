@@ -12,13 +12,14 @@ from ._arguments import explaining as _explaining
 
 def _drawn(size, place, *parameters):
     """The size to draw, and parameters as numbers or arrays on one queue."""
+    queue = place.get("sycl_queue") or place.get("queue")
     first = next((x for x in parameters if isinstance(x, _sw.usm_ndarray)), None)
-    queue = place.get("sycl_queue") or place.get("queue") or (None if first is None else first.sycl_queue)
-    where = {"sycl_queue": queue} if queue is not None else {"device": place.get("device")}
+    if queue is None and not place.get("device") and first is not None:
+        # Numbers are drawn where their parameters are.
+        place["sycl_queue"] = queue = first.sycl_queue
+    where = {"device": place.get("device")} if queue is None else {"sycl_queue": queue}
     parameters = [x if isinstance(x, (_sw.usm_ndarray, int, float)) else _sw.asarray(x, **where) for x in parameters]
     arrays = [x for x in parameters if isinstance(x, _sw.usm_ndarray)]
-    if arrays and not where.get("device") and queue is None:
-        place["sycl_queue"] = arrays[0].sycl_queue
     if size is None:
         size = _sw.broadcast_shapes(*(x.shape for x in arrays)) if arrays else ()
     return size, parameters
@@ -314,10 +315,104 @@ def zipf(self, a, size=None, **place):
     return _sw.astype(_sw.clip(_by_rejection(candidates), 1, 2.0**62), "int64")
 
 
+def logseries(self, p, size=None, **place):
+    """Positive integers, as int64, of a logarithmic series distribution of a p from 0 to below 1: by A. W. Kemp (1981)."""
+    size, (p,) = _drawn(size, place, p)
+    _check("p", p, positive=False)
+    _check("1 - p", 1 - p)
+    waits = _waits(self, size, place)
+    # A geometric number whose parameter is drawn first.
+    inner = -_sw.expm1(_sw.log1p(_sw.zeros_like(waits) - p) * self.random(size, **place))
+    steps = waits / _sw.where(inner > 0, -_sw.log(_sw.where(inner > 0, inner, 0.5)), _math.inf)
+    return _sw.astype(_sw.clip(_sw.floor(steps) + 1, 1, 2.0**62), "int64")
+
+
+def noncentral_chisquare(self, df, nonc, size=None, **place):
+    """Numbers of a chi-square distribution of degrees of freedom and a noncentrality: of twice a Poisson number more of them."""
+    size, (df, nonc) = _drawn(size, place, df, nonc)
+    _check("df", df)
+    _check("nonc", nonc, positive=False)
+    kept = {key: value for key, value in place.items() if key != "dtype"}
+    return self.standard_gamma(self.poisson(nonc * 0.5, size, **kept) + df * 0.5, size, **place) * 2
+
+
+def noncentral_f(self, dfnum, dfden, nonc, size=None, **place):
+    """Numbers of an F distribution whose numerator has a noncentrality."""
+    size, (dfnum, dfden, nonc) = _drawn(size, place, dfnum, dfden, nonc)
+    _check("dfden", dfden)
+    above = noncentral_chisquare(self, dfnum, nonc, size, **place)
+    return _kept(above / dfnum / (chisquare(self, dfden, size, **place) / dfden), above)
+
+
+def _whole(name, value):
+    """Complains of what is no integer of 0 or more."""
+    _check(name, value, positive=False)
+    if not bool(_sw.all(_sw.floor(value) == value) if isinstance(value, _sw.usm_ndarray) else int(value) == value):
+        raise ValueError(f"invalid value: `{name}` is not an integer; expected integers of 0 or more")
+
+
+def hypergeometric(self, ngood, nbad, nsample, size=None, **place):
+    """How many of a sample are good ones, as int64, where ngood and nbad are together 10⁹ or fewer: by an urn where the sample, or what
+    it is drawn from, is small, else by a quotient of uniform numbers (E. Stadlober, 1989)."""
+    size, (good, bad, drawn) = _drawn(size, place, ngood, nbad, nsample)
+    for name, value in (("ngood", good), ("nbad", bad), ("nsample", drawn)):
+        _whole(name, value)
+    _check("ngood + nbad - nsample", good + bad - drawn, positive=False)
+    _check("10**9 - ngood - nbad", 10**9 - (good + bad), positive=False)
+    first = self.random(size, **place)
+    if not first.sycl_device.has_aspect_fp64:
+        # Logarithms of factorials need more digits than it has.
+        parameters = (x.to_device("host") if isinstance(x, _sw.usm_ndarray) else x for x in (good, bad, drawn))
+        return hypergeometric(self, *parameters, size, device="host").to_device(first.sycl_queue)
+    good, bad, drawn = (_sw.zeros_like(first) + x for x in (good, bad, drawn))
+    total = good + bad
+    # The fewer of both kinds, in the smaller of the sample and what is left; and these two may change places.
+    rare, part = _sw.minimum(good, bad), _sw.minimum(drawn, total - drawn)
+    few, many = _sw.minimum(rare, part), _sw.maximum(rare, part)
+    found = _from_urn(self, total, few, many, size, place)
+    if bool(_sw.any(few > _URN)):
+        found = _sw.where(few > _URN, _by_quotient(self, total, few, many, size, place), found)
+    found = _sw.where(2 * drawn > total, rare - found, found)
+    return _sw.astype(_sw.where(good > bad, drawn - found, found), "int64")
+
+
+#: How many are drawn from an urn one after the other.
+_URN = 10
+
+
+def _from_urn(self, total, few, many, size, place):
+    left = many
+    for k in range(_URN):
+        hit = (self.random(size, **place) * (total - k) < left) & (few > k)
+        left = _sw.where(hit, left - 1, left)
+    return many - left
+
+
+def _by_quotient(self, total, few, many, size, place):
+    total, few, many = _sw.maximum(total, 4 * _URN), _sw.maximum(few, _URN), _sw.maximum(many, _URN)
+    mean = few * (many / total)
+    variance = mean * ((total - many) / total) * ((total - few) / (total - 1))
+    width = 2 * _math.sqrt(2 / _math.e) * _sw.sqrt(variance + 0.5) + (3 - 2 * _math.sqrt(3 / _math.e))
+
+    def logarithm(k):
+        return -sum(_sw.special.gammaln(n + 1) for n in (k, few - k, many - k, total - few - many + k))
+
+    most = logarithm(_sw.floor((few + 1) * ((many + 1) / (total + 2))))
+
+    def candidates():
+        u = 1 - self.random(size, **place)
+        k = _sw.floor(mean + 0.5 + width * (self.random(size, **place) - 0.5) / u)
+        inside = _sw.clip(k, 0, few)
+        return inside, (k == inside) & (2 * _sw.log(u) <= logarithm(inside) - most)
+
+    return _by_rejection(candidates)
+
+
 bytes_.__name__ = "bytes"
 
 METHODS = tuple(map(_explaining, (
-    beta, bytes_, chisquare, dirichlet, f, geometric, gumbel, laplace, logistic, lognormal, multinomial, multivariate_normal,
-    negative_binomial, pareto, permuted, power, rayleigh,
+    beta, bytes_, chisquare, dirichlet, f, geometric, gumbel, hypergeometric, laplace, logistic, lognormal, logseries,
+    multinomial, multivariate_normal,
+    negative_binomial, noncentral_chisquare, noncentral_f, pareto, permuted, power, rayleigh,
     standard_cauchy, standard_t, triangular, vonmises, wald, weibull, zipf,
 )))  # fmt: skip

@@ -40,6 +40,21 @@ def seed(seed=None):
     _default = default_rng(seed)
 
 
+def get_state():
+    """Where the generator of the module's functions stands, for `set_state`."""
+    generator = _generator()
+    return {"bit_generator": "Philox4x32-10", "seed": generator.seed, "counter": generator.counter}
+
+
+def set_state(state):
+    """Sets the generator of the module's functions to where it stood at a call of `get_state`."""
+    global _default
+    try:
+        _default = Generator(state["seed"], counter=state["counter"])
+    except (KeyError, TypeError):
+        raise ValueError(f"invalid value: `state` is {state!r}; expected what `get_state` gave") from None
+
+
 def rand(*shape, **place):
     """Uniform numbers from 0 to below 1, of a shape."""
     return _generator().random(shape, **place)
@@ -60,6 +75,15 @@ def random_sample(size=None, **place):
     return _generator().random(size, **place)
 
 
+def random_integers(low, high=None, size=None, **place):
+    """Integers from low to high, both among them, or from 1 to low."""
+    low, high = (1, low) if high is None else (low, high)
+    return _generator().integers(low, high, size, endpoint=True, **place)
+
+
+ranf = sample = random_sample
+
+
 def _of_default(name):
     """The generator's method as a function of the module, on the generator that is the default one then."""
 
@@ -72,11 +96,12 @@ def _of_default(name):
 
 
 _OF_DEFAULT = (
-    "beta binomial bytes chisquare choice dirichlet exponential f gamma geometric gumbel laplace logistic lognormal multinomial "
-    "multivariate_normal negative_binomial normal pareto permutation permuted poisson power random rayleigh shuffle standard_cauchy standard_exponential standard_gamma standard_normal "
+    "beta binomial bytes chisquare choice dirichlet exponential f gamma geometric gumbel hypergeometric laplace logistic lognormal logseries multinomial "
+    "multivariate_normal negative_binomial noncentral_chisquare noncentral_f normal pareto permutation permuted poisson power random rayleigh shuffle standard_cauchy standard_exponential standard_gamma standard_normal "
     "standard_t triangular uniform vonmises wald weibull zipf"
 ).split()
 globals().update({_name: _of_default(_name) for _name in _OF_DEFAULT})
 
 _explained(globals())
-__all__ = sorted(["Generator", "default_rng", "rand", "randint", "randn", "random_sample", "seed", *_OF_DEFAULT])
+_OF_MODULE = "default_rng get_state rand randint randn random_integers random_sample ranf sample seed set_state".split()
+__all__ = sorted(["Generator", *_OF_MODULE, *_OF_DEFAULT])
