@@ -340,6 +340,7 @@ mod examples {
         };
     }
     run! {
+        Attribute "../macros/src/example.md"
         Kernels "kernel/examples.md"
         Memory "memory/example.md"
         Indexing "array/typed/examples/indexing.md"

@@ -99,10 +99,6 @@ fn steps() -> Result<Vec<Step>, String> {
         ),
         Step::call("crates", "the crates of Cargo.lock, fetched where they are missing", fetch),
         Step::cargo("format", "the style of the code", "fmt --all --check").needs("toolchain"),
-        // A build script that asks for a system package asks pkg-config; here it would get no answer. The code is made by
-        // `tests-plain`.
-        Step::cargo("plain-build", "a build without features needs no system package", "check --locked")
-            .with("PKG_CONFIG", "pkg-config-must-not-be-needed"),
         Step::call("package", "the licences and the README are part of every crate that is published", package),
         Step::cargo(
             "lints",
@@ -195,15 +191,6 @@ fn steps() -> Result<Vec<Step>, String> {
         )
         .slow()
         .needs("oclgrind"),
-        Step::cargo(
-            "tests-plain",
-            "without features and with one level of instructions, what a program sees is the same",
-            &format!(
-                "test --locked {SMALL} --package stridewise --features stridewise/npy \
-                 --test api --test cheat_sheet --test usm_ndarray --test npy"
-            ),
-        )
-        .slow(),
         Step::call("kernel-c", "a kernel from a source, launched by a C program, on PoCL", || {
             matrix::c_kernel_on(&opencl::POCL)
         })
@@ -232,7 +219,8 @@ fn steps() -> Result<Vec<Step>, String> {
             "the main example against its reference, optimised",
             "test --locked --release --package stridewise --test hillshade",
         )
-        .slow(),
+        // Each run has it among the tests, and optimised by its picture.
+        .by_name(),
         Step::cargo(
             "tests-ulp",
             "the accuracy tool measures errors right",
@@ -265,17 +253,20 @@ fn steps() -> Result<Vec<Step>, String> {
         .needs("wheel"),
         Step::call("book", "the documentation site, with warnings as errors", crate::book::build).slow(),
         Step::call("demo", "the main example writes its picture", crate::demo::show).slow(),
+        // One build for both: what a plain build has, and the sanitizer.
         Step::cargo(
             "address-sanitizer",
-            "no leak and no use after free when queues, events and arrays go in any order; and a hundred thousand tensors \
-             of any fields: each is an error or stays inside its memory",
+            "without features, system packages and levels of instructions, what a program sees is the same; no leak and no use \
+             after free when queues, events and arrays go in any order; and a hundred thousand tensors of any fields: each is an \
+             error or stays inside its memory",
             &format!(
-                // Kernels that are checked access by access, of few elements: the compiler would take longer over them.
-                "test --config profile.test.package.stridewise-host.opt-level=0 \
-                 --config profile.test.package.stridewise-conformance.opt-level=0 --locked --target {target} --target-dir \
-                 target/address-sanitizer --package stridewise --test lifetimes --package stridewise-exchange --lib"
+                "test {SMALL} --locked --target {target} --target-dir target/address-sanitizer --package stridewise \
+                 --features stridewise/npy --test api --test cheat_sheet --test usm_ndarray --test npy --test lifetimes \
+                 --package stridewise-exchange --lib"
             ),
         )
+        // A build script that asks for a system package asks pkg-config; here it would get no answer.
+        .with("PKG_CONFIG", "pkg-config-must-not-be-needed")
         // The sanitizers are not stable options of the compiler yet; this variable lets a stable one have them.
         .with("RUSTC_BOOTSTRAP", "1")
         .with("RUSTFLAGS", "-Zsanitizer=address")
@@ -462,17 +453,17 @@ mod tests {
     #[test]
     fn arguments_choose_steps() {
         assert_eq!(names(&["tests"], &[], false), ["tests"]);
-        assert_eq!(names(&["tests-plain"], &[], true), ["tests-plain"], "a named step runs, slow or not");
+        assert_eq!(names(&["wheel"], &[], true), ["wheel"], "a named step runs, slow or not");
         assert_eq!(names(&["thread-sanitizer"], &[], false), ["thread-sanitizer"]);
         assert!(!names(&[], &[], false).contains(&"thread-sanitizer"));
-        assert!(!names(&[], &[], true).contains(&"tests-plain"));
+        assert!(!names(&[], &[], true).contains(&"wheel"));
         assert!(
             names(&[], &[], true).contains(&"lints") && !names(&[], &[], true).contains(&"lints-features")
         );
         assert!(
             names(&[], &[], false).contains(&"lints-features") && !names(&[], &[], false).contains(&"lints")
         );
-        assert!(names(&[], &[], false).contains(&"tests-plain"));
+        assert!(names(&[], &[], false).contains(&"wheel"));
         let without = names(&[], &["libraries"], false);
         assert!(!without.iter().any(|name| ["lints-features", "tests-ulp"].contains(name)), "{without:?}");
         assert!(chosen(steps().unwrap(), &["nothing".to_owned()], &[], false).is_err());

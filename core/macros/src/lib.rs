@@ -40,23 +40,7 @@ use proc_macro::TokenStream;
 ///
 /// Without a device, the rules themselves run a kernel, one item at a time, for a test of it:
 ///
-/// ```
-/// use stridewise_core::kernel::oracle::{self, Argument, Checks, Elements};
-/// use stridewise_core::kernel::{Global, Item};
-/// use stridewise_core::{NumElement, Scalar};
-///
-/// #[stridewise_macros::kernel(crate = stridewise_core)]
-/// fn axpy<T: NumElement>(item: Item<1>, a: T, x: &Global<T>, y: &mut Global<T>) {
-///     let i = item.global_id(0);
-///     y[i] += a * x[i];
-/// }
-///
-/// let numbers = |x: [f32; 3]| Argument::Array(Elements { shape: vec![3], elements: x.map(Scalar::F32).to_vec() });
-/// let mut arguments = [Argument::Scalar(Scalar::F32(2.0)), numbers([1.0, 2.0, 3.0]), numbers([5.0; 3])];
-/// oracle::run(&axpy::kernel::<f32>()?, &[3].into(), &mut arguments, Checks::ALL)?;
-/// assert_eq!(arguments[2], numbers([7.0, 9.0, 11.0]));
-/// # Ok::<(), stridewise_core::Error>(())
-/// ```
+#[doc = include_str!("example.md")]
 ///
 /// # Parameters
 /// - `item: Item<D>`, the first one: the item, in an index space of `D` dimensions (`item.global_id(axis)`,

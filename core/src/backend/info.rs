@@ -148,6 +148,8 @@ pub struct Limits {
     pub local_memory_bytes: u64,
     /// Bytes of arrays of their own that the items of a work-group have together.
     pub private_memory_bytes: u64,
+    /// Bytes of arrays of its own that one item has at most; 0 where that of a group is the only limit.
+    pub private_item_bytes: u64,
     /// Bytes that one allocation can have.
     pub max_allocation_bytes: u64,
     /// Work-items in a work-group.

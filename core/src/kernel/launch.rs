@@ -153,6 +153,14 @@ impl Kernel {
     ) -> Result<Event> {
         let info = queue.device().info();
         let limits = &info.limits;
+        if (1..self.private_bytes()).contains(&limits.private_item_bytes) {
+            return Err(Error::value(
+                "private memory",
+                format!("{} bytes for each item of `{}`", self.private_bytes(), self.name()),
+                format!("{} bytes at most for an item", limits.private_item_bytes),
+                "use smaller private arrays, or local memory",
+            ));
+        }
         let space = Space::new(self, range, limits.max_work_group_size, limits.private_memory_bytes)?;
         self.check_dtypes(queue)?;
         let parameters = &self.form().parameters;

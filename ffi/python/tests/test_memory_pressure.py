@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import textwrap
 
 import pytest
 
@@ -29,10 +28,9 @@ small = sw.arange(8.0)
 memory = sw.MemoryUSMShared(8 << 20)
 memory.memset(1)
 buffer = bytearray(8 << 20)
-{setup}
 
-def operation():
-    result = {code}
+def call(code):
+    result = eval(code)
     for array in result if isinstance(result, tuple) and len(result) < 10 else [result]:
         if isinstance(array, sw.usm_ndarray):
             array.wait()
@@ -42,27 +40,35 @@ def room():
     with open("/proc/self/statm") as sizes:
         return int(sizes.read().split()[0]) * resource.getpagesize()
 
-# With its room, once: threads are started, modules imported.
-expected = operation()
-del expected
 limits = resource.getrlimit(resource.RLIMIT_AS)
-found = []
-for megabytes in (1, 3, 8, 20, 50, 130, 330, 1024):
-    for device in sw.get_devices("host"):
-        device.trim_pool()
-    resource.setrlimit(resource.RLIMIT_AS, (room() + (megabytes << 20), limits[1]))
-    try:
-        result = operation()
-        outcome = "done"
-    except MemoryError as error:
-        outcome = "MemoryError"
-        del error
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, limits)
-    result = None
-    found.append(outcome)
-assert found[-1] == "done", found
-print(" ".join(sorted(set(found))))
+
+def outcomes(code):
+    # With its room, once: threads are started, modules imported.
+    expected = call(code)
+    del expected
+    found = []
+    for megabytes in (1, 3, 8, 20, 50, 130, 330, 1024):
+        for device in sw.get_devices("host"):
+            device.trim_pool()
+        resource.setrlimit(resource.RLIMIT_AS, (room() + (megabytes << 20), limits[1]))
+        try:
+            result = call(code)
+            outcome = "done"
+        except MemoryError as error:
+            outcome = "MemoryError"
+            del error
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, limits)
+        result = None
+        found.append(outcome)
+    assert found[-1] == "done", found
+    return sorted(set(found))
+
+for name, (setup, code) in {operations}.items():
+    print(name, end=": ", flush=True)
+    exec(setup)
+    print(*outcomes(code), flush=True)
+    z = None
 """
 
 OPERATIONS = {
@@ -165,14 +171,18 @@ def run(program):
     return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_operation(name):
-    setup, code = OPERATIONS[name]
-    done = run(PROGRAM.format(setup=textwrap.dedent(setup), code=code))
+# Several in a process, which takes a while to begin.
+PARTS = 12
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_operations(part):
+    names = list(OPERATIONS)[part::PARTS]
+    done = run(PROGRAM.format(operations={name: OPERATIONS[name] for name in names}))
     assert done.returncode == 0, f"status {done.returncode}\n{done.stdout}\n{done.stderr[-2000:]}"
     # Else nothing is tested.
-    found = set(done.stdout.split())
-    assert found == ({"done"} if name in LIGHT else {"done", "MemoryError"}), done.stdout
+    expected = [f"{name}: {'done' if name in LIGHT else 'MemoryError done'}" for name in names]
+    assert done.stdout.splitlines() == expected
 
 
 # What is no argument, but large: it is not repeated as a whole in what is said about it.

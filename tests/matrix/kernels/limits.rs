@@ -52,21 +52,33 @@ fn with_some_of_its_own(item: Item<1>, out: &mut Global<i64>) {
 
 /// Private arrays of more than the device has for a group; where the groups are the engine's choice, they are such that it has.
 pub(super) fn too_much_private_memory(queue: &Queue) -> Check {
-    let limit = queue.device().info().limits.private_memory_bytes;
+    let limits = queue.device().info().limits.clone();
+    let limit = limits.private_memory_bytes;
     let each = 8 * MAX_OBJECT_LEN as u64;
-    let (items, room) = (limit / each + 1, format!("{limit} bytes at most"));
-    let mut out = Array::<i64>::on(queue).zeros([items as usize])?;
-    let range = NdRange::in_groups(&[items as usize], &[items as usize]);
-    if items <= queue.device().info().limits.max_work_group_size as u64 {
-        let named = [format!("{} bytes", items * each), format!("{each} for each item"), room.clone()];
-        refused(with_much_of_its_own(queue, range, &mut out), "private memory", &named)?;
-    }
     let mut out = Array::<i64>::on(queue).zeros([3])?;
-    match with_much_of_its_own(queue, [3], &mut out) {
-        outcome if limit < each => refused(outcome, "private memory", &[room])?,
-        outcome => {
-            outcome?;
-            ensure!(out.to_vec()? == [2, 3, 4], "{:?}", out.to_vec()?);
+    if (1..each).contains(&limits.private_item_bytes) {
+        let named = [format!("{each} bytes"), format!("{} bytes at most", limits.private_item_bytes)];
+        refused(with_much_of_its_own(queue, [3], &mut out), "private memory", &named)?;
+    } else {
+        match with_much_of_its_own(queue, [3], &mut out) {
+            outcome if limit < each => {
+                refused(outcome, "private memory", &[format!("{limit} bytes at most")])?
+            }
+            outcome => {
+                outcome?;
+                ensure!(out.to_vec()? == [2, 3, 4], "{:?}", out.to_vec()?);
+            }
+        }
+        let items = limit / each + 1;
+        if items <= limits.max_work_group_size as u64 {
+            let mut out = Array::<i64>::on(queue).zeros([items as usize])?;
+            let range = NdRange::in_groups(&[items as usize], &[items as usize]);
+            let parts = [
+                format!("{} bytes", items * each),
+                format!("{each} for each item"),
+                format!("{limit} bytes at most"),
+            ];
+            refused(with_much_of_its_own(queue, range, &mut out), "private memory", &parts)?;
         }
     }
     let mut out = Array::<i64>::on(queue).zeros([1000])?;

@@ -2,15 +2,19 @@
 
 use stridewise_core::{Dtype, Family, IndexedAxis, ProgramBuilder, Scalar};
 
-use super::{Array, Rng, execute, plan, untouched};
+use super::{Array, Rng, Sample, execute, plan, untouched};
 use crate::simd::Isa;
 
 #[test]
 fn counts() {
+    let mut sample = Sample::new();
     let mut rng = Rng(7);
     for extent in [1, 2, 7, 64, 512, 513, 3000, 70_000] {
         for len in [1, 2, 3, 5, 16, 1000, 70_001, 140_000] {
             for (step, stride) in [(1, 1), (3, 2), (-1, -1), (0, 1)] {
+                if sample.skips() {
+                    continue;
+                }
                 let mut places = Array::new(&[len], vec![step], Dtype::I64, &mut rng);
                 let mut expected = vec![0; extent];
                 for i in 0..len {

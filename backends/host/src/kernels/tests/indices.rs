@@ -3,7 +3,7 @@
 use stridewise_core::ops::{apply, evaluate};
 use stridewise_core::{Dtype, Family, Fold, Op, Program, ProgramBuilder, Scalar};
 
-use super::{Array, Rng, execute, indices, plan, untouched};
+use super::{Array, Rng, Sample, execute, indices, plan, untouched};
 use crate::simd::Isa;
 
 /// `a · x + y` in an integer dtype, where `a` is an index, `x` memory where `read`, and `y` an index where `two`.
@@ -60,11 +60,15 @@ const SHAPES: [&[usize]; 12] = [
 
 #[test]
 fn maps_of_indices() {
+    let mut sample = Sample::new();
     let mut rng = Rng(1);
     for dtype in [Dtype::I64, Dtype::U8, Dtype::I32] {
         for (read, two) in [(false, false), (false, true), (true, false), (true, true)] {
             let program = program(dtype, read, two);
             for dims in SHAPES {
+                if sample.skips() {
+                    continue;
+                }
                 let mut inputs = inputs(&program, dims, &mut rng);
                 let before = Array::dense(dims, dtype, &mut rng);
                 for &isa in Isa::available() {
@@ -110,6 +114,7 @@ fn ranges() {
 
 #[test]
 fn reductions_of_indices() {
+    let mut sample = Sample::new();
     let mut rng = Rng(3);
     let folds = [
         Fold::Op(Op::Add),
@@ -124,6 +129,9 @@ fn reductions_of_indices() {
             let program = program(dtype, read, two);
             for dims in SHAPES {
                 for reduced in 1..=dims.len() {
+                    if sample.skips() {
+                        continue;
+                    }
                     let (kept, folded) = dims.split_at(dims.len() - reduced);
                     let mut inputs = inputs(&program, dims, &mut rng);
                     for fold in folds {

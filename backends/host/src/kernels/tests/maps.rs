@@ -10,7 +10,7 @@ use stridewise_core::{Dtype, Family, Op, Program, ProgramBuilder, Scalar};
 use super::super::entry::{REVERSED, SECONDS, STREAM};
 use super::super::step::{copy, resolve};
 use super::super::stream;
-use super::{Array, Rng, canonical, close, execute, indices, plan, specials, untouched, value};
+use super::{Array, Rng, Sample, canonical, close, execute, indices, plan, specials, untouched, value};
 use crate::simd::Isa;
 
 const CACHE: usize = 1 << 25;
@@ -244,12 +244,16 @@ fn an_output_may_be_any_of_the_inputs() {
 
 #[test]
 fn transposed_operands() {
+    let mut sample = Sample::new();
     let mut rng = Rng(9);
     for dtype in [Dtype::U8, Dtype::F16, Dtype::F32, Dtype::I64, Dtype::C128] {
         for dims in [vec![40, 300], vec![16, 64], vec![3, 35, 700], vec![2, 2, 17, 65]] {
             let mut turned = dims.clone();
             turned.reverse();
             for which in 1..4 {
+                if sample.skips() {
+                    continue;
+                }
                 let program = Program::single(Op::Equal, dtype).unwrap();
                 let mut inputs = [0, 1].map(|k| {
                     if which >> k & 1 == 0 {

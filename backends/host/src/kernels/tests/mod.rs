@@ -51,6 +51,28 @@ impl Rng {
     }
 }
 
+/// Which cases a long test runs: all of them, or the first and one of so many, where the variable that makes a sample of the
+/// matrix says so.
+pub(super) struct Sample {
+    every: usize,
+    has_begun: bool,
+    rng: Rng,
+}
+impl Sample {
+    pub(super) fn new() -> Self {
+        let every = std::env::var("STRIDEWISE_MATRIX_SAMPLE").map_or(1, |n| n.parse().unwrap());
+        Self { every, has_begun: false, rng: Rng(0) }
+    }
+    /// Whether the next case is left out.
+    pub(super) fn skips(&mut self) -> bool {
+        std::mem::replace(&mut self.has_begun, true) && self.rng.below(self.every) != 0
+    }
+    /// So many random cases, or as many as a sample has of them.
+    pub(super) fn of(cases: u32) -> u32 {
+        cases.div_ceil(Self::new().every as u32)
+    }
+}
+
 /// Values worth testing, of every magnitude and kind.
 pub(crate) fn specials() -> Vec<f64> {
     let mut all = vec![

@@ -166,7 +166,7 @@ fn an_infinite_part_beside_a_signalling_nan_has_an_infinite_magnitude() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: super::Sample::of(200), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn programs_over_layouts(

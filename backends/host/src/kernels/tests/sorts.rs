@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use smallvec::SmallVec;
 use stridewise_core::{Complex, Dtype, Family, IndexedAxis, Program, ProgramBuilder, Scalar};
 
-use super::{Array, Rng, execute, indices, plan, untouched, value};
+use super::{Array, Rng, Sample, execute, indices, plan, untouched, value};
 use crate::simd::Isa;
 
 /// The order of two values, by its definition. NaNs are behind everything and equal, but for complex numbers: the imaginary part first
@@ -139,6 +139,7 @@ fn sorts_of_every_dtype_and_length() {
 
 #[test]
 fn long_rows_by_several_threads() {
+    let mut sample = Sample::new();
     let mut rng = Rng(2);
     let mut longer = [(&[2, 80_001][..], &[4][..]), (&[200_000], &[1, 3])].into_iter().cycle();
     for dtype in [
@@ -153,6 +154,9 @@ fn long_rows_by_several_threads() {
         Dtype::C64,
         Dtype::C128,
     ] {
+        if sample.skips() {
+            continue;
+        }
         check(dtype, &[70_000], &[1, 2, 3, 4], &mut rng);
         // Of longer ones, each dtype has some, in turn.
         for (dims, threads) in longer.by_ref().take(1) {
@@ -164,9 +168,13 @@ fn long_rows_by_several_threads() {
 /// Some places of rows of every dtype: the elements there are those of the sorted row, or equal to them.
 #[test]
 fn selections_of_places() {
+    let mut sample = Sample::new();
     let mut rng = Rng(6);
     let dims = [&[1][..], &[2], &[3, 20], &[2, 1500], &[70_000], &[3, 5000]];
     for (&dtype, dims) in Dtype::ALL.iter().flat_map(|dtype| dims.map(|dims| (dtype, dims))) {
+        if sample.skips() {
+            continue;
+        }
         let (kept, row) = (&dims[..dims.len() - 1], dims[dims.len() - 1]);
         let mut input = Array::new(dims, strides(dims, &mut rng), dtype, &mut rng);
         fill(&mut input, dims, &mut rng);
@@ -286,9 +294,13 @@ const BY_VECTORS: [Dtype; 6] = [Dtype::F32, Dtype::F64, Dtype::I32, Dtype::I64, 
 
 #[test]
 fn short_rows_of_every_form_and_length() {
+    let mut sample = Sample::new();
     let mut rng = Rng(5);
     for dtype in BY_VECTORS {
         for len in 0..=300 {
+            if sample.skips() {
+                continue;
+            }
             check_forms(dtype, len, &[1], &mut rng);
         }
     }
@@ -296,8 +308,12 @@ fn short_rows_of_every_form_and_length() {
 
 #[test]
 fn long_rows_of_every_form() {
+    let mut sample = Sample::new();
     let mut rng = Rng(6);
     for dtype in BY_VECTORS {
+        if sample.skips() {
+            continue;
+        }
         check_forms(dtype, 2049, &[1], &mut rng);
         check_forms(dtype, 70_003, &[3], &mut rng);
     }

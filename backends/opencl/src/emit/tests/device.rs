@@ -121,7 +121,8 @@ impl Tested {
         if let Ok(folder) = std::env::var("STRIDEWISE_OPENCL_TEXTS") {
             std::fs::write(format!("{folder}/{}.cl", dtype.name()), &source).unwrap();
         }
-        let mut options = "-cl-std=CL1.2".to_owned();
+        // As programs are built: an operation of one value with itself is a warning, and of one compiler an error.
+        let mut options = "-cl-std=CL1.2 -w".to_owned();
         if target.exact_division {
             options.push_str(" -cl-fp32-correctly-rounded-divide-sqrt");
         }
