@@ -351,7 +351,7 @@ impl OpenClDevice {
         if !target.cpu {
             let resident = RESIDENT_ITEMS * target.compute_units.max(1) as u64;
             limits.private_item_bytes =
-                (limits.global_memory_bytes / 4 / resident).min(PRIVATE_ITEM_BYTES).max(1);
+                (limits.global_memory_bytes / 4 / resident).clamp(1, PRIVATE_ITEM_BYTES);
         }
         limits.max_allocation_bytes = known(id.max_mem_alloc_size())?;
         limits.max_work_group_size = target.max_group;
