@@ -18,8 +18,8 @@ pub use emit::{Cell, Place};
 pub use lane::{Builder, Kind, Mark, Value};
 pub use memory::Refused;
 pub use routine::{
-    Axis, CALLER, CONTEXT, COUNT, Caller, Compiled, Elements, FIRST_FREE, GRAIN, Index, LAST, PARTIAL,
-    Routine, Scalar, Target, WHOLE,
+    Axis, CALLER, CONTEXT, COUNT, Caller, Compiled, Elements, FIRST_FREE, GRAIN, Index, LAST, MORE, NEXT,
+    PARTIAL, Routine, Scalar, Target, WHOLE,
 };
 
 use std::ops::Range;

@@ -4,6 +4,9 @@
 //! A routine works on a piece of memory that its caller lays out: a [`Cell`] there holds a number of 64 bits that is one for all
 //! lanes, or elements lane after lane. The first cells say how many lanes there are ([`COUNT`] and what follows it). Between two
 //! blocks everything is in memory, so that control may come from anywhere.
+//!
+//! Several pieces of the same layout may be worked on together, in a ring ([`NEXT`]): what lies between two places where all of them
+//! have to have come is done for one after another ([`Routine::next`]).
 
 use crate::asm::{Assembler, Condition, General, Gpr, Label, Mem, RAX, RBX, RCX, RDI, RDX, RSI, Rm};
 use crate::emit::{self, Cell, Emitter, Place};
@@ -23,6 +26,10 @@ pub const PARTIAL: Cell = Cell(24);
 pub const CALLER: Cell = Cell(32);
 /// What it is given first.
 pub const CONTEXT: Cell = Cell(40);
+/// The address of the piece of memory that comes next; of the last one, the first one's.
+pub const NEXT: Cell = Cell(48);
+/// Whether this one is not the last one.
+pub const MORE: Cell = Cell(56);
 /// Behind the cells with a meaning.
 pub const FIRST_FREE: Cell = Cell(64);
 
@@ -153,9 +160,10 @@ impl Routine {
         Ok(Compiled { pages: Executable::new(&code)? })
     }
 
-    /// Ends the function with an answer.
+    /// Ends the function with an answer, and with the memory that it was at.
     pub fn stop(&mut self, answer: i32) {
         self.assembler.mov_number(RAX, answer);
+        self.assembler.mov(RDX, RDI);
         emit::leave(&mut self.assembler);
     }
 
@@ -182,6 +190,20 @@ impl Routine {
         self.assembler.load(RAX, at(number));
         self.assembler.by(General::Compare, RAX, rm(than));
         self.assembler.jump(Some(Condition::NotBelow), to.0);
+    }
+
+    /// Goes on at a target with the [`NEXT`] memory, or behind the last one here with the first one.
+    pub fn next(&mut self, again: Target) {
+        self.assembler.load(RAX, at(MORE));
+        self.assembler.load(RBX, at(NEXT));
+        self.assembler.mov(RDI, RBX);
+        self.assembler.test(RAX);
+        self.assembler.jump(Some(Condition::NotEqual), again.0);
+    }
+    /// Bytes of code so far.
+    #[must_use]
+    pub fn written(&self) -> usize {
+        self.assembler.len()
     }
 
     /// Straight code, whose operands are at these places: for all lanes.
@@ -478,6 +500,14 @@ impl Routine {
     }
 }
 
+/// What a routine leaves in RAX and RDX.
+#[cfg(target_arch = "x86_64")]
+#[repr(C)]
+struct Answer {
+    number: i32,
+    memory: *mut u8,
+}
+
 /// A routine that can be run.
 pub struct Compiled {
     pages: Executable,
@@ -490,27 +520,28 @@ impl Compiled {
         self.pages.bytes()
     }
 
-    /// Runs it; what it answers.
+    /// Runs it; what it answers, and the memory that it was at when it did.
     ///
     /// # Safety
     /// The memory is writable, aligned to 64 bytes, of this caller alone, and has all cells that the routine was told of: elements of
     /// lanes with room for [`WHOLE`] of them, which is 1 at least, as is [`COUNT`]. The starts of arrays, their last indices and strides are those of
     /// live elements, which are writable where the routine writes and which nobody else accesses in conflict. [`CALLER`] may be called
-    /// with the numbers that it calls, and does not unwind.
-    pub unsafe fn run(&self, memory: *mut u8) -> i32 {
+    /// with the numbers that it calls, and does not unwind. Where it has [`next`](Routine::next), all of this holds for each memory of the
+    /// ring that [`NEXT`] makes of this one, the first, and others.
+    pub unsafe fn run(&self, memory: *mut u8) -> (i32, *mut u8) {
         #[cfg(target_arch = "x86_64")]
         {
             // SAFETY: the pages hold a function of this type, which `Routine` wrote whole; it keeps all registers that this
             // convention asks it to. The processor has its instructions, which `finish` checked.
-            let function: unsafe extern "sysv64" fn(*mut u8) -> i32 =
+            let function: unsafe extern "sysv64" fn(*mut u8) -> Answer =
                 unsafe { std::mem::transmute(self.pages.ptr()) };
             // SAFETY: the caller's contract.
-            unsafe { function(memory) }
+            let Answer { number, memory } = unsafe { function(memory) };
+            (number, memory)
         }
         #[cfg(not(target_arch = "x86_64"))]
         {
-            let _ = memory;
-            0
+            (0, memory)
         }
     }
 }

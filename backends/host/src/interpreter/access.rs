@@ -366,7 +366,7 @@ unsafe fn add_all(frame: &mut Frame, start: *mut u8, offsets: &Offsets, lanes: M
 ///
 /// # Safety
 /// The element, of 4 or 8 bytes, is aligned and accessible; other threads access it by atomic accesses only.
-unsafe fn exchange(
+pub(super) unsafe fn exchange(
     element: *mut u8,
     size: usize,
     shared: bool,
