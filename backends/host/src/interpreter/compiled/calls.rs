@@ -1,4 +1,5 @@
-//! What compiled kernels call: functions of operations, what counts rounds, atomic accesses, and what the items of a group make together.
+//! What compiled kernels call: functions of operations, what counts rounds, atomic accesses, and what the
+//! items of a group make together.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
@@ -88,7 +89,7 @@ pub(super) enum Update {
 /// # Safety
 /// The context is a program, the memory is of its layout, and the number is that of one of its calls.
 pub(super) unsafe extern "sysv64" fn call(context: *const (), memory: *mut u8, number: usize) {
-    // SAFETY: the caller's contract.
+    // SAFETY: the context is a program, which outlives the call.
     let program = unsafe { &*context.cast::<Program>() };
     let at = |cell: Cell| memory.wrapping_add(usize::try_from(cell.0).unwrap_or(0));
     // SAFETY: cells of numbers are in the memory, aligned.
@@ -97,8 +98,8 @@ pub(super) unsafe extern "sysv64" fn call(context: *const (), memory: *mut u8, n
         Some(Call::Function { run, to, args, flags, one }) => {
             let len = if *one { 1 } else { read(WHOLE) as usize };
             let [a, b, c] = args.map(|cell| at(cell).cast_const());
-            // SAFETY: the layout has so many elements of each operand there, or one where the flags say so, aligned, and room for as many results
-            // apart from them.
+            // SAFETY: the layout has so many elements of each operand there, or one where the flags say so,
+            // aligned, and room for as many results apart from them.
             unsafe { run(at(*to), a, b, c, *flags, len) };
         }
         Some(Call::Rounds(Round { bounds, dtype, rounds })) => {
@@ -107,7 +108,7 @@ pub(super) unsafe extern "sysv64" fn call(context: *const (), memory: *mut u8, n
                 bits.0[..8].copy_from_slice(&read(cell).to_le_bytes());
                 bits.integer(*dtype)
             });
-            // SAFETY: as for reading.
+            // SAFETY: cells of the rounds are in the memory, aligned for a number.
             unsafe { at(*rounds).cast::<u64>().write(count_rounds(start, end, step)) };
         }
         Some(Call::Each(Each { bounds, same, dtype, rounds })) => {
@@ -122,16 +123,19 @@ pub(super) unsafe extern "sysv64" fn call(context: *const (), memory: *mut u8, n
                 };
                 let count = count_rounds(bound(0), bound(1), bound(2));
                 let count = i64::try_from(count).unwrap_or(i64::MAX);
-                // SAFETY: as for reading; it has room for a number of each lane.
+                // SAFETY: cells of the rounds are in the memory, with room for a number of each lane.
                 unsafe { at(*rounds).cast::<i64>().add(lane).write(count) };
             }
         }
         Some(Call::Atomic(access)) => {
-            // SAFETY: the caller's contract.
+            // SAFETY: the memory is of the program's layout, and so is the access; its elements are the
+            // launch's or this thread's, which nobody else accesses in conflict, as the code's `run` was
+            // promised.
             unsafe { access.run(memory) };
         }
         Some(Call::Collective(collective)) => {
-            // SAFETY: the caller's contract; it is called between regions, where the memory is the first gang's.
+            // SAFETY: it is called between regions, where the memory is the first gang's, and
+            // `Machine::group` has made a ring of all gangs of the group.
             unsafe { collective.run(memory) };
         }
         Some(Call::Fence) => fence(Ordering::SeqCst),
@@ -141,8 +145,9 @@ pub(super) unsafe extern "sysv64" fn call(context: *const (), memory: *mut u8, n
 
 impl Access {
     /// # Safety
-    /// The memory is of the layout that this is of, whose gang has so many lanes as it says. Elements are accessible; other threads
-    /// access them by atomic accesses only, where they are shared, and else not at all.
+    /// The memory is of the layout that this is of, whose gang has so many lanes as it says. Elements are
+    /// accessible; other threads access them by atomic accesses only, where they are shared, and else not at
+    /// all.
     unsafe fn run(&self, memory: *mut u8) {
         let at = |cell: Cell| memory.wrapping_add(usize::try_from(cell.0).unwrap_or(0)).cast_const();
         // SAFETY: cells of numbers are in the memory, aligned.
@@ -151,12 +156,13 @@ impl Access {
         let of = |operand: Operand, lane: usize| {
             let from = at(operand.cell).wrapping_add(if operand.same { 0 } else { lane * size });
             let mut bits = Bits([0; 16]);
-            // SAFETY: the layout has an element of the operand's dtype, which is the elements', there for each lane or for all.
+            // SAFETY: the layout has an element of the operand's dtype, which is the elements', there for
+            // each lane or for all.
             unsafe { std::ptr::copy_nonoverlapping(from, bits.0.as_mut_ptr(), size) };
             bits
         };
         let count = GANG.min(read(COUNT) as usize);
-        // SAFETY: the caller's contract.
+        // SAFETY: the memory is of the layout that this is of, and no gang has more lanes than that.
         let Offsets { bytes, outside } = unsafe { self.offsets(memory, count) };
         let start = std::ptr::with_exposed_provenance_mut::<u8>(read(self.elements.start) as usize);
         for lane in 0..count {
@@ -166,8 +172,9 @@ impl Access {
             }
             let (element, inside) = (start.wrapping_offset(bytes[lane] as isize), outside[lane] == 0);
             let operand = self.operand.map_or(Bits([0; 16]), |operand| of(operand, lane));
-            // SAFETY: each index is that of an element that there is, or the nearest one's, so this is an element, aligned to its
-            // dtype, of 4 or 8 bytes (the verifier: there are atomic accesses to no others); the caller's contract.
+            // SAFETY: each index is that of an element that there is, or the nearest one's, so this is an
+            // element, aligned to its dtype, of 4 or 8 bytes (the verifier: there are atomic accesses to no
+            // others), which others access by atomic accesses or not at all, as `run` asks for.
             let before = unsafe {
                 match &self.update {
                     Update::Sum if inside => add(element, size, self.shared, operand),
@@ -226,20 +233,22 @@ impl Access {
             }
             let (from, size) = there.unwrap_or((numbers.as_ptr().cast(), size_of::<i64>()));
             let of = lanes::Axis { last: read(axis.last), stride: read(axis.stride) };
-            // SAFETY: there are so many integers, of 4 or 8 bytes with a sign; the processor has the set, as the program is for it.
+            // SAFETY: there are so many integers, of 4 or 8 bytes with a sign; the processor has the set, as
+            // the program is for it.
             unsafe { lanes::along(self.isa, &mut offsets, from, size, &of, count) };
         }
         offsets
     }
 }
 
-/// A lane's integer of a kind; one beyond what 64 bits with a sign hold is as large as they hold, and out of any range too.
+/// A lane's integer of a kind; one beyond what 64 bits with a sign hold is as large as they hold, and out of
+/// any range too.
 ///
 /// # Safety
 /// There is one for the lane.
 unsafe fn integer(from: *const u8, kind: Kind, lane: usize) -> i64 {
     let (size, mut word) = (usize::from(kind.size()), [0; 8]);
-    // SAFETY: the caller's contract; no kind has more than 8 bytes.
+    // SAFETY: there is an integer of the kind for the lane; no kind has more than 8 bytes.
     unsafe { std::ptr::copy_nonoverlapping(from.add(lane * size), word.as_mut_ptr(), size) };
     let (word, rest) = (u64::from_le_bytes(word), 64 - 8 * size as u32);
     if kind.is_signed() { (word << rest) as i64 >> rest } else { i64::try_from(word).unwrap_or(i64::MAX) }
@@ -257,7 +266,8 @@ unsafe fn add(element: *mut u8, size: usize, shared: bool, operand: Bits) -> Bit
             let mut bytes = [0; size_of::<$ty>()];
             bytes.copy_from_slice(&operand.0[..size_of::<$ty>()]);
             let operand = <$ty>::from_ne_bytes(bytes);
-            // SAFETY: the caller's contract.
+            // SAFETY: it is an element of as many bytes, aligned to them, which others access by atomic
+            // accesses, if it is shared, and else not at all.
             let found = unsafe {
                 if shared {
                     // The strongest order, as for others.

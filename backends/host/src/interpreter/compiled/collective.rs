@@ -27,8 +27,8 @@ pub(super) enum How {
 
 impl Collective {
     /// # Safety
-    /// The memory is the first gang's of a group, of the layout that this is of, and all gangs of the group are in a ring
-    /// ([`NEXT`], [`MORE`]).
+    /// The memory is the first gang's of a group, of the layout that this is of, and all gangs of the group
+    /// are in a ring ([`NEXT`], [`MORE`]).
     pub(super) unsafe fn run(&self, memory: *mut u8) {
         let (size, mut so_far, mut before) = (self.dtype.size(), None::<Bits>, 0_usize);
         let cell = |gang: *mut u8, cell: Cell| gang.wrapping_add(usize::try_from(cell.0).unwrap_or(0));

@@ -186,7 +186,8 @@ impl<'a> Machine<'a> {
     fn bytes(&mut self, gang: usize, cell: Cell, further: usize, bytes: &[u8]) {
         let at = usize::try_from(cell.0).unwrap_or(usize::MAX) + further;
         debug_assert!(at + bytes.len() <= self.stride && gang < self.gangs.len());
-        // SAFETY: cells lie in the memory of a gang, which is of the program's length (`Layout::bytes`); there is some for each gang.
+        // SAFETY: cells lie in the memory of a gang, which is of the program's length (`Layout::bytes`);
+        // there is some for each gang.
         unsafe {
             let to = self.memory.start().add(gang * self.stride + at);
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
@@ -211,7 +212,8 @@ impl<'a> Machine<'a> {
                     if self.program.meets {
                         gang += 1;
                     } else {
-                        // SAFETY: the caller's contract.
+                        // SAFETY: the launch's contract holds, and the gang that has begun is of a group of
+                        // its index space.
                         unsafe { self.run()? };
                     }
                 }
@@ -226,18 +228,21 @@ impl<'a> Machine<'a> {
             self.write(of, NEXT, next as u64);
             self.write(of, MORE, u64::from(of + 1 < gang));
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: the launch's contract holds, and all gangs that have begun are of one group of its index
+        // space.
         unsafe { self.run() }
     }
 
-    /// Items one after another along the last axis, from the one of this global id on, of a kernel that has no groups.
+    /// Items one after another along the last axis, from the one of this global id on, of a kernel that has
+    /// no groups.
     ///
     /// # Safety
     /// As for [`run_kernel`](crate::interpreter::run_kernel).
     pub(super) unsafe fn row(&mut self, first: [usize; 3], len: usize) -> Result<()> {
         for done in (0..len).step_by(GANG) {
             self.begin_at(0, [0; 3], [first[0], first[1], first[2] + done], [0; 3], GANG.min(len - done));
-            // SAFETY: the caller's contract.
+            // SAFETY: the launch's contract holds, and the gang that has begun is of a row of its index
+            // space.
             unsafe { self.run()? };
         }
         Ok(())
@@ -287,10 +292,11 @@ impl<'a> Machine<'a> {
     /// # Safety
     /// As for [`run_kernel`](crate::interpreter::run_kernel).
     unsafe fn run(&mut self) -> Result<()> {
-        // SAFETY: the memory of each gang has all cells of the program's layout, whose meaning was written (`new`, `begin_at`), and where
-        // gangs meet, `group` has made a ring of those that have begun; arrays are the launch's, by the caller's contract, and have
-        // elements (`compiled::run`), as have private, constant and local ones, which are this thread's; the functions called are
-        // those of `Call`, over lanes of the layout.
+        // SAFETY: the memory of each gang has all cells of the program's layout, whose meaning was written
+        // (`new`, `begin_at`), and where gangs meet, `group` has made a ring of those that have begun; arrays
+        // are the launch's, as `run_kernel` asks for, and have elements (`compiled::run`), as have private,
+        // constant and local ones, which are this thread's; the functions called are those of `Call`, over
+        // lanes of the layout.
         let (answer, at) = unsafe { self.program.code.run(self.memory.start()) };
         if answer == 0 { Ok(()) } else { Err(self.stopped(answer, at)) }
     }

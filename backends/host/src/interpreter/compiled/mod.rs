@@ -1,6 +1,6 @@
-//! Kernels as machine code. Rows of items are computed as gangs of lanes; where the items of a group meet, all
-//! gangs of the group come to such a place before one goes on. What a kernel has that there is no code for is a
-//! reason to interpret all of it ([`Unsupported`]).
+//! Kernels as machine code. Rows of items are computed as gangs of lanes; where the items of a group meet,
+//! all gangs of the group come to such a place before one goes on. What a kernel has that there is no code
+//! for is a reason to interpret all of it ([`Unsupported`]).
 //!
 //! The way of a kernel:
 //! ```text
@@ -92,7 +92,8 @@ fn compile(kernel: &Kernel, tuning: &Tuning) -> std::result::Result<Program, Uns
     Ok(Program { code, calls, stops, bytes, full, counts, given, meets: shapes.meets })
 }
 
-/// Runs a launch by compiled code, where there is some, or it pays to make it; else `None`, and nothing has happened.
+/// Runs a launch by compiled code, where there is some, or it pays to make it; else `None`, and nothing has
+/// happened.
 ///
 /// # Safety
 /// As for [`run_kernel`](super::run_kernel).

@@ -1,5 +1,5 @@
-//! How the values of a kernel differ between the items of a row, and where items part: what of a kernel is computed once, and what
-//! under masks.
+//! How the values of a kernel differ between the items of a row, and where items part: what of a kernel is
+//! computed once, and what under masks.
 
 use stridewise_core::kernel::{
     Class, Collective, Coordinate, Expression, Form, Kernel, Level, Memory, Parameter, Part, Statement,
@@ -184,8 +184,9 @@ struct Around<'a> {
     apart: bool,
 }
 
-/// Finds the constructs that the items of a group meet inside, and whether they meet at all. They come to these together (the
-/// verifier), but for code that nobody comes to, which it does not look at: such a kernel is interpreted.
+/// Finds the constructs that the items of a group meet inside, and whether they meet at all. They come to
+/// these together (the verifier), but for code that nobody comes to, which it does not look at: such a kernel
+/// is interpreted.
 fn meet(kernel: &Kernel, all: &mut [Jumps]) -> Result<bool, Unsupported> {
     let form = kernel.form();
     let (mut open, mut number, mut meets) = (Vec::<usize>::new(), 0, false);

@@ -44,7 +44,8 @@ const ROUNDS: u64 = crate::interpreter::run::ROUND_LIMIT;
 /// A value that exists.
 #[derive(Clone, Copy, Default)]
 struct Kept {
-    /// Where it is: of one that is the same for all, the number; of one that follows the ids, the first item's.
+    /// Where it is: of one that is the same for all, the number; of one that follows the ids, the first
+    /// item's.
     cell: Option<Cell>,
     /// In the block that is being built.
     current: Option<stridewise_native::Value>,

@@ -1,8 +1,10 @@
-//! Where the items of a group meet: regions of code, each run for one gang of the group after another before the next one begins, and
-//! branches and loops with such places inside, which are gone through once for all gangs.
+//! Where the items of a group meet: regions of code, each run for one gang of the group after another before
+//! the next one begins, and branches and loops with such places inside, which are gone through once for all
+//! gangs.
 //!
-//! Each gang has memory of its own, of one layout, so what lives on from region to region stays where it is. Between regions the first
-//! gang's memory says which way the group goes: all items come there together and agree, or all have left.
+//! Each gang has memory of its own, of one layout, so what lives on from region to region stays where it is.
+//! Between regions the first gang's memory says which way the group goes: all items come there together and
+//! agree, or all have left.
 
 use stridewise_core::Op;
 use stridewise_core::kernel::{Collective, Position, Statement, StatementKind, Value};
@@ -121,8 +123,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// The head of a loop, between regions: before a round, and at once where nobody is active around it, it leads to its end. The
-    /// loop has masks of its own where items leave it by jumps.
+    /// The head of a loop, between regions: before a round, and at once where nobody is active around it, it
+    /// leads to its end. The loop has masks of its own where items leave it by jumps.
     fn head_together(&mut self, number: usize, (head, end): (Target, Target)) -> Done {
         let (around, own) = (self.masks.last().copied(), self.masks.len());
         if self.jumps(number).taken {

@@ -6,7 +6,8 @@ use stridewise_core::kernel::{Collective, Coordinate::*, Level::*, Operand};
 use super::kernels::build;
 use super::*;
 
-/// Sums, products and the like, running ones too, and what one item has: of lanes, of ids, and of what is one for all.
+/// Sums, products and the like, running ones too, and what one item has: of lanes, of ids, and of what is one
+/// for all.
 #[test]
 fn values_of_a_group() {
     for dtype in [Dtype::F32, Dtype::I32, Dtype::U64, Dtype::F64, Dtype::I8, Dtype::F16] {

@@ -190,7 +190,8 @@ fn counts_by_atomics() {
     }
 }
 
-/// All operations whose order does not count, on arrays that all groups share, also without groups, from items that have parted.
+/// All operations whose order does not count, on arrays that all groups share, also without groups, from
+/// items that have parted.
 #[test]
 fn atomics_of_all_groups() {
     let ops = [
@@ -279,8 +280,8 @@ fn results_of_atomics_on_local_memory() {
     }
 }
 
-/// `out[i] = in[i - 1] + in[i] + in[i + 1]`, of which the group's ends are loaded by its first and last items; those beyond the end leave
-/// behind the barrier.
+/// `out[i] = in[i - 1] + in[i] + in[i + 1]`, of which the group's ends are loaded by its first and last
+/// items; those beyond the end leave behind the barrier.
 #[test]
 fn blurs_with_a_border_in_local_memory() {
     let kernel = build("blur", 1, |k| {
@@ -361,7 +362,8 @@ fn products_by_tiles() {
     }
 }
 
-/// Groups of all shapes, last ones that are smaller along several axes, and private arrays and values that live on behind barriers.
+/// Groups of all shapes, last ones that are smaller along several axes, and private arrays and values that
+/// live on behind barriers.
 #[test]
 fn groups_of_any_shape() {
     let kernel = build("shape", 3, |k| {
@@ -415,8 +417,8 @@ fn groups_of_any_shape() {
     }
 }
 
-/// Items leave loops, functions and the kernel together, and barriers are in branches that all of a group take; behind the last one, each
-/// leaves where it likes.
+/// Items leave loops, functions and the kernel together, and barriers are in branches that all of a group
+/// take; behind the last one, each leaves where it likes.
 #[test]
 fn groups_part_and_leave_together() {
     let kernel = build("leave", 1, |k| {
@@ -506,7 +508,8 @@ fn groups_part_and_leave_together() {
     }
 }
 
-/// A loop with a barrier inside that does not end, and an assertion, in a gang that is not the first one of its group.
+/// A loop with a barrier inside that does not end, and an assertion, in a gang that is not the first one of
+/// its group.
 #[test]
 fn groups_stop_with_the_same_error() {
     let kernel = build("stop", 1, |k| {
@@ -541,7 +544,8 @@ fn groups_stop_with_the_same_error() {
     }
 }
 
-/// A group whose gangs need more memory than there may be, or have a few items each, and local memory without elements, are interpreted.
+/// A group whose gangs need more memory than there may be, or have a few items each, and local memory without
+/// elements, are interpreted.
 #[test]
 fn groups_that_do_not_fit_are_interpreted() {
     let kernel = build("fits", 2, |k| {

@@ -31,7 +31,8 @@ struct Generator {
     rng: Rng,
     dtypes: Vec<Dtype>,
     inputs: Vec<(Object, Dtype)>,
-    /// The last says whether there is an element for each item: else several items would read what one of them writes.
+    /// The last says whether there is an element for each item: else several items would read what one of
+    /// them writes.
     outputs: Vec<(Object, Dtype, bool)>,
     /// Private ones.
     own: Vec<(Object, Dtype)>,

@@ -9,11 +9,13 @@ use super::*;
 
 /// What the items of a group share.
 pub(super) struct Meets {
-    /// Local arrays; an item writes at its own place between two barriers, and reads anywhere behind the second one.
+    /// Local arrays; an item writes at its own place between two barriers, and reads anywhere behind the
+    /// second one.
     tiles: Vec<(Object, Dtype)>,
     /// The item's own place in them.
     own: Value,
-    /// Global and local arrays that are written by atomic operations only, each by one whose order does not count.
+    /// Global and local arrays that are written by atomic operations only, each by one whose order does not
+    /// count.
     sums: Vec<(Object, Dtype, AtomicOp, bool)>,
     /// Values that are one for the group.
     same: Vec<(Value, Dtype)>,
@@ -169,7 +171,8 @@ impl Generator {
         self.meets.iter_mut().for_each(|meets| meets.same.truncate(same));
     }
 
-    /// The body of a loop that a group goes through together; behind the last barrier, items go on with the next round when they like.
+    /// The body of a loop that a group goes through together; behind the last barrier, items go on with the
+    /// next round when they like.
     fn round(&mut self, statements: usize) -> Result<()> {
         self.meets.iter_mut().for_each(|meets| meets.loops += 1);
         self.together(statements)?;
