@@ -118,7 +118,7 @@ impl Generator {
                     let (visible, same) = self.visible();
                     let round = self.k.for_(number(start), number(end), number(step))?;
                     self.add_same(round)?;
-                    self.round(3)?;
+                    self.round(3, true)?;
                     self.forget(visible, same);
                 }
                 12 => {
@@ -134,7 +134,8 @@ impl Generator {
                     self.k.do_(more)?;
                     let next = self.k.binary(Op::Add, count, 1)?;
                     self.k.set(count, next)?;
-                    self.round(2)?;
+                    // Where some went on earlier, the verifier takes the count to be another one for each.
+                    self.round(2, false)?;
                 }
                 _ => {
                     let result = self.k.variable("met", Dtype::I32)?;
@@ -171,13 +172,13 @@ impl Generator {
         self.meets.iter_mut().for_each(|meets| meets.same.truncate(same));
     }
 
-    /// The body of a loop that a group goes through together; behind the last barrier, items go on with the
+    /// The body of a loop that a group goes through together; behind the last barrier, items may go on with the
     /// next round when they like.
-    fn round(&mut self, statements: usize) -> Result<()> {
+    fn round(&mut self, statements: usize, parts: bool) -> Result<()> {
         self.meets.iter_mut().for_each(|meets| meets.loops += 1);
         self.together(statements)?;
         self.meets.iter_mut().for_each(|meets| meets.loops -= 1);
-        if self.rng.below(2) == 0 {
+        if parts && self.rng.below(2) == 0 {
             let condition = self.condition()?;
             self.k.if_(condition)?;
             self.k.continue_();
