@@ -11,6 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 RESULTS = ROOT / "benches" / "RESULTS.md"
+KERNELS = ROOT / "benches" / "results" / "kernels.txt"
 #: Libraries by their names in the results: how they are called, and their colours.
 PEERS = {
     "numpy": ("NumPy", "#1f77b4"),
@@ -19,6 +20,7 @@ PEERS = {
     "dpnp": ("dpnp", "#2ca02c"),
     "ndarray": ("ndarray", "#8c8c8c"),
     "ndarray-par": ("ndarray, loops on all threads", "#111111"),
+    "numba": ("Numba", "#ff7f0e"),
 }
 UNITS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
@@ -55,10 +57,17 @@ def programs():
     return [(op, ratios(times)) for (op, layout, _), times in table("1 Mi elements").items() if layout == "program"]
 
 
+def kernels():
+    """The rows of `ffi/python/benches/kernels.py`, whose last column is the ratio of the peer's time to ours."""
+    found = re.findall(r"(?m)^([\w-]+) .* m?s +([0-9.]+)$", KERNELS.read_text(encoding="utf-8"))
+    return [(name, {"numba": float(ratio)}) for name, ratio in found]
+
+
 #: By the file's name: title, what the rows are.
 CHARTS = {
     "chains": ("Chains of operations, 16 Mi elements", chains),
     "programs": ("Whole programs, 1 Mi elements of float64", programs),
+    "kernels": ("Kernels beside Numba's compiled loops", kernels),
 }
 WIDTH, LEFT, RIGHT, STEP, TOP = 560, 190, 20, 24, 78
 

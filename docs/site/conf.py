@@ -17,7 +17,7 @@ copyright = "the authors of Stridewise"
 extensions = ["myst_parser"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["requirements.txt", "charts.py"]
+exclude_patterns = ["requirements.txt", "*.py"]
 # A reference that leads nowhere is a warning, and warnings are errors.
 nitpicky = True
 html_theme = "furo"

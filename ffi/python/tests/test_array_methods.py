@@ -28,6 +28,9 @@ CALLS = [
 ]  # fmt: skip
 
 
+CALLS += [("compress", ([True, False, True], 1)), ("compress", ([False, True],))]
+
+
 @pytest.mark.parametrize(("name", "arguments"), CALLS)
 def test_methods_are_numpys(a, name, arguments):
     theirs = getattr(X, name)(*arguments)
@@ -200,3 +203,91 @@ def test_view_of_bits():
     assert x.view("V4").dtype == sw.uint32 and x.view("V4").tolist() == [0, 1 << 31, 0x3F800000]
     with pytest.raises(TypeError):
         x.view("V3")
+
+
+@pytest.mark.parametrize("dtype", ["bool", "i2", "u8", "f2", "f4", "f8", "c16"])
+def test_tofile(tmp_path, dtype):
+    theirs = np.asarray(X).astype(dtype)
+    for ours, expected in ((sw.asarray(theirs), theirs), (sw.asarray(theirs).T[::-1], theirs.T[::-1])):
+        ours.tofile(tmp_path / "a")
+        same(sw.fromfile(tmp_path / "a", dtype=dtype), expected.ravel())
+        assert (tmp_path / "a").read_bytes() == expected.tobytes()
+        with open(tmp_path / "a", "ab") as file:
+            ours.tofile(file)
+        assert (tmp_path / "a").read_bytes() == expected.tobytes() * 2
+
+
+def test_tofile_as_text(tmp_path, a):
+    a.tofile(tmp_path / "a", sep=", ")
+    np.asarray(X).tofile(tmp_path / "b", sep=", ")
+    assert (tmp_path / "a").read_text() == (tmp_path / "b").read_text()
+    same(sw.fromfile(tmp_path / "a", sep=","), X.ravel())
+    with open(tmp_path / "a", "w") as file:
+        a.tofile(file, " ", "%.2f")
+    assert (tmp_path / "a").read_text().split()[0] == "3.00"
+    with pytest.raises(FileNotFoundError):
+        a.tofile(tmp_path / "none" / "a")
+
+
+def test_put_partition_and_choose(a):
+    for places, values, mode in (([0, 5], [9, 8], "raise"), ([0, -1, 2], [1, 2], "raise"), ([7, 1], 4, "wrap"), ([9, 1], [4, 3], "clip"), ([], [], "raise")):
+        ours, theirs = a.copy(), X.copy()
+        ours.put(places, values, mode)
+        theirs.put(places, values, mode)
+        same(ours, theirs)
+    with pytest.raises(IndexError):
+        a.put([6], 1)
+    for kth, axis in ((1, -1), (0, 0)):
+        ours, theirs = a.copy(), X.copy()
+        ours.partition(kth, axis)
+        theirs.partition(kth, axis)
+        same(sw.sort(ours, axis=axis), np.sort(theirs, axis=axis))
+        same(sw.take(ours, sw.asarray([kth]), axis=axis), np.take(theirs, [kth], axis=axis))
+    numbers = np.array([[0, 1, 1], [1, 0, 1]])
+    same(sw.asarray(numbers).choose([a, -a]), numbers.choose([X, -X]))
+
+
+def test_data_dumps_and_flags(tmp_path, a):
+    assert a.data.shape == (2, 3) and a.data.tobytes() == X.tobytes()
+    same(pickle.loads(a.dumps()), X)
+    a.dump(tmp_path / "a")
+    with open(tmp_path / "a", "rb") as file:
+        same(pickle.load(file), X)
+    a.setflags(write=False)
+    with pytest.raises(ValueError, match="read-only"):
+        a[0] = 1
+    a.setflags(write=True)
+    a[0] = 1
+
+
+def test_arrow_without_pyarrow(a, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match="made by pyarrow"):
+        a.__arrow_c_array__()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"])
+def test_arrow(dtype):
+    arrow = pytest.importorskip("pyarrow")
+    theirs = np.arange(7).astype(dtype)
+    for kind in ("host", "shared", "device"):
+        x = sw.asarray(theirs, usm_type=kind)
+        assert arrow.array(x).equals(arrow.array(theirs)) and arrow.array(x[::2]).equals(arrow.array(theirs[::2]))
+        assert arrow.table({"a": x}).equals(arrow.table({"a": theirs}))
+        if dtype != "bool":
+            # Arrow's have a bit for each, which it does not hand over itself.
+            same(sw.asarray(arrow.array(x)), theirs)
+    assert arrow.array(sw.asarray([1, 2]), type=arrow.float32()).type == arrow.float32()
+    with pytest.raises(ValueError, match="expected one dimension"):
+        arrow.array(sw.zeros((2, 2)))
+    with pytest.raises(TypeError, match="which Arrow has not"):
+        arrow.array(sw.zeros(2, dtype="c16"))
+
+
+def test_polars():
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    x = sw.arange(5.0)
+    assert polars.Series("a", x).to_list() == x.tolist()
+    assert polars.DataFrame({"a": x, "b": x > 2})["b"].to_list() == [False] * 3 + [True] * 2
+    same(sw.asarray(polars.Series([1.0, 2.0])), np.asarray([1.0, 2.0]))

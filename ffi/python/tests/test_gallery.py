@@ -22,7 +22,7 @@ SMALL = {
     "life": {"rows": 20, "columns": 30, "generations": 10},
     "sobel": {"part": 40},
     "spectrogram": {"seconds": 0.5},
-    "hillshade_dask": {"block": 256},
+    "hillshade_dask": {"block": 32},
     "local_memory": {"size": 32, "steps": 5},
     "random_walks": {"count": 70, "steps": 50},
     "pca": {"count": 60},
@@ -51,7 +51,12 @@ def test_the_list_is_whole(example):
 def test_picture(example, name, tmp_path):
     if name == "hillshade_dask":
         pytest.importorskip("dask.array", reason="dask is not installed")
-    example(name).picture(str(tmp_path / "picture.png"), **SMALL[name])
+    arguments = SMALL[name]
+    if name in ("hillshade", "sobel", "hillshade_dask"):
+        heights = np.load(ROOT / "examples" / "data" / "jacksboro_dem.npy")[:50, :60]
+        np.save(tmp_path / "heights.npy", heights)
+        arguments = arguments | {"heights": tmp_path / "heights.npy"}
+    example(name).picture(str(tmp_path / "picture.png"), **arguments)
     from matplotlib.image import imread
 
     pixels = imread(tmp_path / "picture.png")

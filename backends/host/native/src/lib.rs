@@ -1,9 +1,9 @@
 //! Machine code for elementwise work: a [lane form](Builder), and its compiler to AVX2 and AVX-512.
 //!
-//! A form says what is computed for an element; [`compile`] makes of it a function that goes through as many as it is told, in memory
-//! that is written, then made executable, never both. Extents, addresses and constants that are [uniform](Builder::uniform)
-//! are its arguments, so that one function serves all of them. Nothing is contracted or reassociated: each operation rounds as
-//! it does by itself.
+//! A form says what is computed for an element; [`compile`] makes of it a function that goes through as many
+//! as it is told, in memory that is written, then made executable, never both. Extents, addresses and
+//! constants that are [uniform](Builder::uniform) are its arguments, so that one function serves all of them.
+//! Nothing is contracted or reassociated: each operation rounds as it does by itself.
 
 mod asm;
 mod emit;
@@ -18,8 +18,8 @@ pub use emit::{Cell, Place};
 pub use lane::{Builder, Kind, Mark, Value};
 pub use memory::Refused;
 pub use routine::{
-    Axis, CALLER, CONTEXT, COUNT, Caller, Compiled, Elements, FIRST_FREE, GRAIN, Index, LAST, PARTIAL,
-    Routine, Scalar, Target, WHOLE,
+    Axis, CALLER, CONTEXT, COUNT, Caller, Compiled, Elements, FIRST_FREE, GRAIN, Index, LAST, MORE, NEXT,
+    PARTIAL, Routine, Scalar, Target, WHOLE,
 };
 
 use std::ops::Range;
@@ -77,10 +77,11 @@ impl Code {
     /// Computes some elements.
     ///
     /// # Safety
-    /// `operands` holds the addresses of the form's operands by their numbers, as of element 0: readable for all elements of `range`
-    /// where they are loaded, for one where they are uniform, and writable for all of `range` where they are stored. What is stored
-    /// overlaps nothing else, but that it may be exactly what is loaded, of elements of the same size. Of a form that was compiled
-    /// to `stream`, the first element of `range` that is stored is aligned to [`lanes`](Self::lanes) elements where these have
+    /// `operands` holds the addresses of the form's operands by their numbers, as of element 0: readable for
+    /// all elements of `range` where they are loaded, for one where they are uniform, and writable for all of
+    /// `range` where they are stored. What is stored overlaps nothing else, but that it may be exactly what
+    /// is loaded, of elements of the same size. Of a form that was compiled to `stream`, the first element of
+    /// `range` that is stored is aligned to [`lanes`](Self::lanes) elements where these have
     /// [`LEAST_STREAMED`] bytes, and a fence of stores follows before others read them.
     pub unsafe fn run(&self, operands: &[*mut u8], range: Range<usize>) {
         if range.is_empty() {
@@ -88,8 +89,9 @@ impl Code {
         }
         #[cfg(target_arch = "x86_64")]
         {
-            // SAFETY: the pages hold a function of this type, which `compile` wrote whole; it keeps all registers that this
-            // convention asks it to. The processor has its instructions, which `compile` checked.
+            // SAFETY: the pages hold a function of this type, which `compile` wrote whole; it keeps all
+            // registers that this convention asks it to. The processor has its instructions, which `compile`
+            // checked.
             let function: unsafe extern "sysv64" fn(*const *mut u8, usize, usize) =
                 unsafe { std::mem::transmute(self.pages.ptr()) };
             // SAFETY: the caller's contract.
@@ -100,7 +102,8 @@ impl Code {
     }
 }
 
-/// The bytes of the function of a form, which [`compile`] makes executable. With `stream`, results go past the caches.
+/// The bytes of the function of a form, which [`compile`] makes executable. With `stream`, results go past
+/// the caches.
 ///
 /// # Errors
 /// [`Refused::Size`].

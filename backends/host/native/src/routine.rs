@@ -1,9 +1,13 @@
-//! Functions with branches: straight blocks of vectors over some lanes, and between them numbers that all lanes have alike, jumps, and
-//! accesses to arrays whose indices never lead out of them.
+//! Functions with branches: straight blocks of vectors over some lanes, and between them numbers that all
+//! lanes have alike, jumps, and accesses to arrays whose indices never lead out of them.
 //!
-//! A routine works on a piece of memory that its caller lays out: a [`Cell`] there holds a number of 64 bits that is one for all
-//! lanes, or elements lane after lane. The first cells say how many lanes there are ([`COUNT`] and what follows it). Between two
-//! blocks everything is in memory, so that control may come from anywhere.
+//! A routine works on a piece of memory that its caller lays out: a [`Cell`] there holds a number of 64 bits
+//! that is one for all lanes, or elements lane after lane. The first cells say how many lanes there are
+//! ([`COUNT`] and what follows it). Between two blocks everything is in memory, so that control may come from
+//! anywhere.
+//!
+//! Several pieces of the same layout may be worked on together, in a ring ([`NEXT`]): what lies between two
+//! places where all of them have to have come is done for one after another ([`Routine::next`]).
 
 use crate::asm::{Assembler, Condition, General, Gpr, Label, Mem, RAX, RBX, RCX, RDI, RDX, RSI, Rm};
 use crate::emit::{self, Cell, Emitter, Place};
@@ -23,6 +27,10 @@ pub const PARTIAL: Cell = Cell(24);
 pub const CALLER: Cell = Cell(32);
 /// What it is given first.
 pub const CONTEXT: Cell = Cell(40);
+/// The address of the piece of memory that comes next; of the last one, the first one's.
+pub const NEXT: Cell = Cell(48);
+/// Whether this one is not the last one.
+pub const MORE: Cell = Cell(56);
 /// Behind the cells with a meaning.
 pub const FIRST_FREE: Cell = Cell(64);
 
@@ -32,7 +40,8 @@ pub const GRAIN: usize = 8;
 /// Bytes of code at most.
 const MOST_CODE: usize = 256 << 10;
 
-/// The first cell's meaning is [`CONTEXT`]'s, then come the memory and the number that was given to [`Routine::call`].
+/// The first cell's meaning is [`CONTEXT`]'s, then come the memory and the number that was given to
+/// [`Routine::call`].
 pub type Caller = unsafe extern "sysv64" fn(*const (), *mut u8, usize);
 
 const R8: Gpr = Gpr(8);
@@ -78,7 +87,8 @@ pub enum Index {
     Lanes(Cell, Kind),
 }
 
-/// An axis of an array: the index along it, and the cells with the last one that there is and with the bytes from one to the next.
+/// An axis of an array: the index along it, and the cells with the last one that there is and with the bytes
+/// from one to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Axis {
     /// The index.
@@ -153,9 +163,10 @@ impl Routine {
         Ok(Compiled { pages: Executable::new(&code)? })
     }
 
-    /// Ends the function with an answer.
+    /// Ends the function with an answer, and with the memory that it was at.
     pub fn stop(&mut self, answer: i32) {
         self.assembler.mov_number(RAX, answer);
+        self.assembler.mov(RDX, RDI);
         emit::leave(&mut self.assembler);
     }
 
@@ -182,6 +193,20 @@ impl Routine {
         self.assembler.load(RAX, at(number));
         self.assembler.by(General::Compare, RAX, rm(than));
         self.assembler.jump(Some(Condition::NotBelow), to.0);
+    }
+
+    /// Goes on at a target with the [`NEXT`] memory, or behind the last one here with the first one.
+    pub fn next(&mut self, again: Target) {
+        self.assembler.load(RAX, at(MORE));
+        self.assembler.load(RBX, at(NEXT));
+        self.assembler.mov(RDI, RBX);
+        self.assembler.test(RAX);
+        self.assembler.jump(Some(Condition::NotEqual), again.0);
+    }
+    /// Bytes of code so far.
+    #[must_use]
+    pub fn written(&self) -> usize {
+        self.assembler.len()
     }
 
     /// Straight code, whose operands are at these places: for all lanes.
@@ -212,7 +237,8 @@ impl Routine {
         self.assembler.load_as(RAX, rm(from), kind.size(), kind.is_signed());
         self.assembler.store(at(cell), RAX);
     }
-    /// An operation on integers of a kind, or truth values as numbers, which cells hold as wide as they are; the result, too.
+    /// An operation on integers of a kind, or truth values as numbers, which cells hold as wide as they are;
+    /// the result, too.
     pub fn scalar(&mut self, op: Scalar, kind: Kind, to: Cell, x: Cell, y: Cell) {
         let assembler = &mut self.assembler;
         let signed = kind.is_signed();
@@ -281,7 +307,8 @@ impl Routine {
         assembler.mov(RDI, RBX);
     }
 
-    /// Goes to `none` where no lane of a mask of bytes is true; whether it is equal to `full` is in `all` then.
+    /// Goes to `none` where no lane of a mask of bytes is true; whether it is equal to `full` is in `all`
+    /// then.
     pub fn judge(&mut self, mask: Cell, full: Cell, all: Cell, none: Target) {
         let assembler = &mut self.assembler;
         for register in [RAX, RDX, RCX] {
@@ -304,7 +331,8 @@ impl Routine {
         assembler.store(at(all), RAX);
     }
 
-    /// An index that is one for all lanes, in RAX; outside of the array it is the nearest one, or leads to a label.
+    /// An index that is one for all lanes, in RAX; outside of the array it is the nearest one, or leads to a
+    /// label.
     fn one(&mut self, index: Cell, last: Cell, outside: Option<Label>) {
         self.assembler.load(RAX, at(index));
         self.keep_inside(last, outside, true);
@@ -378,7 +406,8 @@ impl Routine {
         self.assembler.store(at(to), RAX);
     }
 
-    /// Jumps to a label where not all lanes' elements lie inside and one after another; in RAX, the address of the first one.
+    /// Jumps to a label where not all lanes' elements lie inside and one after another; in RAX, the address
+    /// of the first one.
     fn contiguous(&mut self, elements: &Elements, otherwise: Label, outside: Option<Label>) {
         let mut follow = elements.axes.iter().filter(|axis| !matches!(axis.index, Index::One(_)));
         let (Some(Axis { index: Index::Follow { first, step: step @ 1.., half }, last, stride }), None) =
@@ -406,8 +435,9 @@ impl Routine {
         assembler.by(General::Add, RAX, Rm::Reg(R9.0));
     }
 
-    /// Has the address of all lanes' elements in a cell: where they are, or, where they do not lie one after another or indices
-    /// lead out, of copies in `copies`. Nothing may be written to the array before the elements are read.
+    /// Has the address of all lanes' elements in a cell: where they are, or, where they do not lie one after
+    /// another or indices lead out, of copies in `copies`. Nothing may be written to the array before the
+    /// elements are read.
     pub fn find(&mut self, elements: &Elements, copies: Cell, address: Cell) {
         let (slowly, done) = (self.assembler.label(), self.assembler.label());
         self.contiguous(elements, slowly, None);
@@ -433,8 +463,9 @@ impl Routine {
         self.assembler.jump(Some(Condition::Below), again);
     }
 
-    /// Has the address in a cell where all lanes' elements are to be written: where they belong, if all of them are written (and
-    /// `all`, if given, is not 0), lie inside and one after another; else in `copies`, from where [`scatter`](Self::scatter) takes them.
+    /// Has the address in a cell where all lanes' elements are to be written: where they belong, if all of
+    /// them are written (and `all`, if given, is not 0), lie inside and one after another; else in `copies`,
+    /// from where [`scatter`](Self::scatter) takes them.
     pub fn aim(&mut self, elements: &Elements, all: Option<Cell>, copies: Cell, address: Cell) {
         let (slowly, done) = (self.assembler.label(), self.assembler.label());
         self.assembler.load(RAX, at(PARTIAL));
@@ -454,8 +485,8 @@ impl Routine {
         self.assembler.bind(done);
     }
 
-    /// Writes what [`aim`](Self::aim) had written to `copies`, in the order of lanes: of those that a mask of bytes has, where an index
-    /// leads out nothing.
+    /// Writes what [`aim`](Self::aim) had written to `copies`, in the order of lanes: of those that a mask of
+    /// bytes has, where an index leads out nothing.
     pub fn scatter(&mut self, elements: &Elements, mask: Option<Cell>, copies: Cell, address: Cell) {
         let (done, next, again) = (self.assembler.label(), self.assembler.label(), self.assembler.label());
         self.assembler.address(RAX, at(copies));
@@ -478,6 +509,14 @@ impl Routine {
     }
 }
 
+/// What a routine leaves in RAX and RDX.
+#[cfg(target_arch = "x86_64")]
+#[repr(C)]
+struct Answer {
+    number: i32,
+    memory: *mut u8,
+}
+
 /// A routine that can be run.
 pub struct Compiled {
     pages: Executable,
@@ -490,27 +529,31 @@ impl Compiled {
         self.pages.bytes()
     }
 
-    /// Runs it; what it answers.
+    /// Runs it; what it answers, and the memory that it was at when it did.
     ///
     /// # Safety
-    /// The memory is writable, aligned to 64 bytes, of this caller alone, and has all cells that the routine was told of: elements of
-    /// lanes with room for [`WHOLE`] of them, which is 1 at least, as is [`COUNT`]. The starts of arrays, their last indices and strides are those of
-    /// live elements, which are writable where the routine writes and which nobody else accesses in conflict. [`CALLER`] may be called
-    /// with the numbers that it calls, and does not unwind.
-    pub unsafe fn run(&self, memory: *mut u8) -> i32 {
+    /// The memory is writable, aligned to 64 bytes, of this caller alone, and has all cells that the routine
+    /// was told of: elements of lanes with room for [`WHOLE`] of them, which is 1 at least, as is [`COUNT`].
+    /// The starts of arrays, their last indices and strides are those of live elements, which are writable
+    /// where the routine writes and which nobody else accesses in conflict. [`CALLER`] may be called with the
+    /// numbers that it calls, and does not unwind. Where it has [`next`](Routine::next), all of this holds
+    /// for each memory of the ring that [`NEXT`] makes of this one, the first, and others.
+    pub unsafe fn run(&self, memory: *mut u8) -> (i32, *mut u8) {
         #[cfg(target_arch = "x86_64")]
         {
-            // SAFETY: the pages hold a function of this type, which `Routine` wrote whole; it keeps all registers that this
-            // convention asks it to. The processor has its instructions, which `finish` checked.
-            let function: unsafe extern "sysv64" fn(*mut u8) -> i32 =
+            // SAFETY: the pages hold a function of this type, which `Routine` wrote whole; it keeps all
+            // registers that this convention asks it to. The processor has its instructions, which `finish`
+            // checked.
+            let function: unsafe extern "sysv64" fn(*mut u8) -> Answer =
                 unsafe { std::mem::transmute(self.pages.ptr()) };
-            // SAFETY: the caller's contract.
-            unsafe { function(memory) }
+            // SAFETY: the memory, or each of the ring, has the cells that the routine was told of, and arrays
+            // are live and not accessed in conflict, as is asked for above.
+            let Answer { number, memory } = unsafe { function(memory) };
+            (number, memory)
         }
         #[cfg(not(target_arch = "x86_64"))]
         {
-            let _ = memory;
-            0
+            (0, memory)
         }
     }
 }

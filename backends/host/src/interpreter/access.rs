@@ -59,7 +59,8 @@ fn offsets(frame: &mut Frame, place: &Place, indices: &Indices, isa: Isa) -> Off
     for (axis, &index) in indices.iter().enumerate() {
         let of = Axis { last: place.shape[axis] as i64 - 1, stride: place.strides[axis] as i64 };
         let mut add = |numbers: *const u8, size| {
-            // SAFETY: a slot has memory for each lane's element, and so has an array of as many numbers as lanes.
+            // SAFETY: a slot has memory for each lane's element, and so has an array of as many numbers as
+            // lanes.
             unsafe { lanes::along(isa, &mut offsets, numbers, size, &of, len) };
         };
         match frame.source(index) {
@@ -153,7 +154,8 @@ pub(super) unsafe fn load(
         }
         for row in rows {
             let from = start.wrapping_offset(bytes.at(row.id) as isize).wrapping_add(row.lane * place.lane);
-            // SAFETY: `along`: all elements of the row are in range; its lanes have room in the slot, which is no object.
+            // SAFETY: `along`: all elements of the row are in range; its lanes have room in the slot, which
+            // is no object.
             unsafe { load_row(isa, to.add(row.lane * place.size), from, step, place.size, row.len) };
         }
         frame.slots[dst].held = Held::Lanes;
@@ -161,7 +163,8 @@ pub(super) unsafe fn load(
     }
     let offsets = offsets(frame, place, indices, isa);
     let (to, len) = (frame.memory_of(dst), frame.len);
-    // SAFETY: each offset is that of an element in range, whatever the index was; the slot has room for each lane.
+    // SAFETY: each offset is that of an element in range, whatever the index was; the slot has room for each
+    // lane.
     unsafe { lanes::gather_at(isa, to, start, &offsets, place.size, len) };
     frame.slots[dst].held = Held::Lanes;
 }
@@ -169,7 +172,8 @@ pub(super) unsafe fn load(
 /// Loads a row of elements that are `step` bytes apart.
 ///
 /// # Safety
-/// They are readable, and there is room for them at `to`, apart from them. The processor has the instruction set.
+/// They are readable, and there is room for them at `to`, apart from them. The processor has the instruction
+/// set.
 #[inline]
 unsafe fn load_row(isa: Isa, to: *mut u8, from: *const u8, step: isize, size: usize, len: usize) {
     /// From here on a call is worth it.
@@ -236,7 +240,8 @@ pub(super) unsafe fn store(frame: &mut Frame, place: &Place, indices: &Indices, 
         let first = bytes.at(row.id) as isize + (row.lane * place.lane) as isize;
         if frame.all() && step == size as isize && !same {
             let (to, from) = (start.wrapping_offset(first), from.wrapping_add(row.lane * size));
-            // SAFETY: `along`: all elements of the row are in range; the value is there for each of its lanes.
+            // SAFETY: `along`: all elements of the row are in range; the value is there for each of its
+            // lanes.
             unsafe { load_row(isa, to, from, step, size, row.len) };
         } else {
             let lanes = active.and(Mask::range(row.lane..row.lane + row.len));
@@ -362,11 +367,12 @@ unsafe fn add_all(frame: &mut Frame, start: *mut u8, offsets: &Offsets, lanes: M
     }
 }
 
-/// Reads an element and writes what a function makes of it, at once where other threads may access it; what was there before.
+/// Reads an element and writes what a function makes of it, at once where other threads may access it; what
+/// was there before.
 ///
 /// # Safety
 /// The element, of 4 or 8 bytes, is aligned and accessible; other threads access it by atomic accesses only.
-unsafe fn exchange(
+pub(super) unsafe fn exchange(
     element: *mut u8,
     size: usize,
     shared: bool,

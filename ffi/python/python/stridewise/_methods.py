@@ -80,6 +80,70 @@ def sort(self, axis=-1, kind=None, order=None, *, stable=True):
     self[...] = _sw.sort(self, axis, kind, stable=stable)
 
 
+def choose(self, choices, out=None, mode="raise"):
+    """Elements of arrays by the number of each, as the function `choose` has it."""
+    return _sw.choose(self, choices, out, mode)
+
+
+def compress(self, condition, axis=None, out=None):
+    """The elements, or slices along an axis, where a condition is true, as the function `compress` has it."""
+    return _sw.compress(condition, self, axis, out)
+
+
+def dump(self, file):
+    """Pickles the array into a file, a path or one that is open."""
+    data = dumps(self)
+    if hasattr(file, "write"):
+        file.write(data)
+        return
+    with open(file, "wb") as opened:
+        opened.write(data)
+
+
+def dumps(self):
+    """The array pickled, as bytes."""
+    import pickle
+
+    return pickle.dumps(self)
+
+
+def partition(self, kth, axis=-1):
+    """Moves elements, in place, so that those at `kth` are where they were if all were sorted; the function `partition` makes a copy."""
+    self[...] = _sw.partition(self, kth, axis)
+
+
+def put(self, indices, values, mode="raise"):
+    """Writes values to places among all elements in row-major order; values are repeated as needed. mode: as for `take`."""
+    indices, values = (_sw.asarray(x, sycl_queue=self.sycl_queue) for x in (indices, values))
+    if not indices.size or not values.size:
+        return
+    if 1 != values.size != indices.size:
+        values = _sw.take(_sw.reshape(values, -1), _sw.arange(indices.size, sycl_queue=values.sycl_queue), mode="wrap")
+    _sw.put(self, _sw.reshape(indices, -1), _sw.reshape(values, -1), mode=mode)
+
+
+def setflags(self, write=None):
+    """Says whether the array may be written."""
+    if write is not None:
+        self.flags.writable = bool(write)
+
+
+def tofile(self, file, sep="", format="%s"):
+    """Writes the elements in row-major order to a file, a path or one that is open, as bytes, which `fromfile` reads; with `sep`, as
+    numbers in a text that it separates, each by a format."""
+    if sep:
+        data = sep.join(format % number for number in _sw.reshape(self, -1).tolist()).encode()
+    else:
+        data = self.tobytes()
+    if hasattr(file, "write"):
+        import io
+
+        file.write(data.decode() if sep and isinstance(file, io.TextIOBase) else data)
+        return
+    with open(file, "wb") as opened:
+        opened.write(data)
+
+
 def transpose(self, *axes):
     """A view with the axes in reverse order, or in another one: axes, or a tuple of them."""
     return _names.transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
@@ -124,6 +188,43 @@ def ctypes(self):
     import numpy
 
     return numpy.asarray(memoryview(self)).ctypes
+
+
+def data(self):
+    """The memory of the elements as a memoryview, where host code may touch it."""
+    return memoryview(self)
+
+
+def _arrow(self):
+    """The elements as NumPy's, for pyarrow: in place where host code may touch them."""
+    from importlib import import_module
+
+    try:
+        pyarrow = import_module("pyarrow")
+    except ImportError as error:
+        raise ImportError(
+            "Arrow's arrays are made by pyarrow, which is not installed; help: install it, or hand over stridewise.asnumpy(x)"
+        ) from error
+    if self.ndim != 1:
+        raise ValueError(
+            f"shape mismatch: the array is of shape {self.shape}; expected one dimension, as Arrow's have; help: x.reshape(-1), or a column"
+        )
+    if self.dtype == "bfloat16" or self.dtype.kind == "c":
+        raise TypeError(
+            f"dtype: the elements are {self.dtype}, which Arrow has not; expected bool, integers or floats; help: convert them by astype"
+        )
+    return pyarrow, _sw.asnumpy(self) if self.usm_type == "device" else memoryview(self)
+
+
+def __arrow_array__(self, type=None):
+    pyarrow, elements = _arrow(self)
+    import numpy
+
+    return pyarrow.array(numpy.asarray(elements), type=type)
+
+
+def __arrow_c_array__(self, requested_schema=None):
+    return __arrow_array__(self).__arrow_c_array__(requested_schema)
 
 
 class _Flat:
@@ -204,12 +305,16 @@ def __array_function__(self, function, types, args, kwargs):
     return call_function(function, types, args, kwargs)
 
 
+#: Methods whose errors are told by their arguments.
+_CHECKED = (choose, compress, fill, flatten, item, partition, put, round, sort, tofile, transpose, view)
+
 for _name in _FUNCTIONS.split():
     setattr(_array, _name, _Method(getattr(_names, _name, None) or getattr(_sw, _name)))
 for _method in (
     astype, copy, fill, flatten, item, reshape, round, sort, transpose, view, __reversed__, __round__, __sizeof__, _repr_html_,
-    __array_ufunc__, __array_function__,
+    __array_ufunc__, __array_function__, __arrow_array__, __arrow_c_array__, choose, compress, dump, dumps, partition, put, setflags,
+    tofile,
 ):  # fmt: skip
-    setattr(_array, _method.__qualname__, _explaining(_method) if _method in (fill, flatten, item, round, sort, transpose, view) else _method)
-for _name, _attribute in {"base": property(base), "ctypes": property(ctypes), "flat": property(flat, _set_flat)}.items():
+    setattr(_array, _method.__qualname__, _explaining(_method) if _method in _CHECKED else _method)
+for _name, _attribute in {"base": property(base), "ctypes": property(ctypes), "data": property(data), "flat": property(flat, _set_flat)}.items():
     setattr(_array, _name, _attribute)

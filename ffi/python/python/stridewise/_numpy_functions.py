@@ -7,6 +7,7 @@ import numpy as np
 
 import stridewise as sw
 
+from . import _methods
 from ._binding import HELP, check_casting, delivered, is_operand, is_ours, listed, missing, queue_of, refuse_rest, refused, target
 
 
@@ -60,13 +61,7 @@ def _putmask(a, mask, values):
 
 
 def _put(a, ind, v, mode="raise"):
-    indices, values = sw.asarray(ind, device=queue_of([a, ind, v])), sw.asarray(v, device=queue_of([a, ind, v]))
-    # NumPy's goes through the values again from the start where there are fewer than places, and writes nothing where there are none.
-    if not indices.size or not values.size:
-        return
-    if 1 != values.size != indices.size:
-        values = sw.take(values, sw.arange(indices.size, device=values.queue), mode="wrap")
-    sw.put(a, sw.reshape(indices, -1), sw.reshape(values, -1), mode=mode)
+    _methods.put(a, ind, v, mode)
 
 
 def _place(arr, mask, vals):

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
-use stridewise_core::Scalar;
 use stridewise_core::kernel::{Coordinate, Level};
+use stridewise_core::{Dtype, Scalar};
 use stridewise_native::{Cell, FIRST_FREE};
+
+use crate::interpreter::frame::Bits;
 
 /// Items that are computed together at most.
 pub(super) const GANG: usize = 128;
@@ -105,8 +107,11 @@ impl Layout {
 
 /// The bits of a scalar in a cell: integers as wide as that is.
 pub(super) fn bits(scalar: Scalar) -> u64 {
-    let dtype = scalar.dtype();
-    let bits = super::super::frame::Bits::of(scalar);
+    wide(Bits::of(scalar), scalar.dtype())
+}
+
+/// The same of an element of a dtype.
+pub(super) fn wide(bits: Bits, dtype: Dtype) -> u64 {
     if dtype.kind().is_integer() {
         return bits.integer(dtype) as u64;
     }

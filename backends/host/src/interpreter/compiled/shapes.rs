@@ -1,8 +1,9 @@
-//! How the values of a kernel differ between the items of a row, and where items part: what of a kernel is computed once, and what
-//! under masks.
+//! How the values of a kernel differ between the items of a row, and where items part: what of a kernel is
+//! computed once, and what under masks.
 
 use stridewise_core::kernel::{
-    Coordinate, Expression, Form, Level, Memory, Parameter, Part, Statement, StatementKind, Value, Variable,
+    Class, Collective, Coordinate, Expression, Form, Kernel, Level, Memory, Parameter, Part, Statement,
+    StatementKind, Value, Variable,
 };
 use stridewise_core::{Dtype, DtypeKind, Op, Scalar};
 
@@ -40,6 +41,8 @@ pub(super) struct Jumps {
     pub(super) taken: bool,
     /// Jumps inside lead out of it.
     pub(super) leave: bool,
+    /// The items of a group meet inside: they come to it together, and do the same there.
+    pub(super) meets: bool,
 }
 
 /// What is known of a kernel.
@@ -51,6 +54,8 @@ pub(super) struct Shapes {
     pub(super) jumps: Vec<Jumps>,
     /// Whether items may leave the kernel early.
     pub(super) returns: bool,
+    /// Whether the items of a group meet somewhere.
+    pub(super) meets: bool,
 }
 
 /// Why a kernel is interpreted.
@@ -58,9 +63,9 @@ pub(super) struct Shapes {
 pub(super) enum Unsupported {
     /// Numbers that have no registers.
     Dtype(Dtype),
-    /// Local memory, and private memory that is large.
+    /// Private memory that is large.
     Memory,
-    /// Items meet, or access something together.
+    /// Items meet where they may have parted, or access floats together, where the order counts.
     Together,
     /// It is too large, or the system gives no code.
     Refused,
@@ -77,8 +82,9 @@ pub(super) fn private_bytes(shape: &[usize], dtype: Dtype) -> usize {
     shape.iter().fold(GANG * dtype.size(), |bytes, &extent| bytes.saturating_mul(extent))
 }
 
-/// What is known of a kernel's form, or why it is interpreted.
-pub(super) fn shapes(form: &Form) -> Result<Shapes, Unsupported> {
+/// What is known of a kernel, or why it is interpreted.
+pub(super) fn shapes(kernel: &Kernel) -> Result<Shapes, Unsupported> {
+    let form = kernel.form();
     for &dtype in form
         .values
         .iter()
@@ -92,23 +98,27 @@ pub(super) fn shapes(form: &Form) -> Result<Shapes, Unsupported> {
     let mut private = 0_usize;
     for object in &form.objects {
         match &object.memory {
-            Memory::Global { .. } | Memory::Constant { .. } => {}
             Memory::Private { shape } => {
                 private = private.saturating_add(private_bytes(shape, object.dtype));
             }
-            _ => return Err(Unsupported::Memory),
+            Memory::Global { .. }
+            | Memory::Constant { .. }
+            | Memory::Local { .. }
+            | Memory::LocalArgument { .. } => {}
         }
     }
     if private > MOST_PRIVATE {
         return Err(Unsupported::Memory);
     }
-    let (jumps, returns) = jumps(form);
+    let (mut jumps, returns) = jumps(form);
+    let meets = meet(kernel, &mut jumps)?;
     let mut shapes = Shapes {
         values: vec![Shape::One; form.values.len()],
         variables: Vec::new(),
         constants: vec![None; form.values.len()],
         jumps,
         returns,
+        meets,
     };
     let mut pass =
         Pass { form, shapes: &mut shapes, variables: vec![None; form.variables.len()], changed: true };
@@ -166,6 +176,97 @@ fn jumps(form: &Form) -> (Vec<Jumps>, bool) {
     (all, returns)
 }
 
+/// A construct that is open, for [`meet`].
+struct Around<'a> {
+    number: usize,
+    statement: &'a Statement,
+    /// Items come to it that do not do the same there, or some of them leave it while others stay.
+    apart: bool,
+}
+
+/// Finds the constructs that the items of a group meet inside, and whether they meet at all. They come to
+/// these together (the verifier), but for code that nobody comes to, which it does not look at: such a kernel
+/// is interpreted.
+fn meet(kernel: &Kernel, all: &mut [Jumps]) -> Result<bool, Unsupported> {
+    let form = kernel.form();
+    let (mut open, mut number, mut meets) = (Vec::<usize>::new(), 0, false);
+    for part in form.walk() {
+        match part {
+            Part::Statement { statement, .. } => {
+                if statement.kind.synchronises() {
+                    meets = true;
+                    open.iter().for_each(|&around| all[around].meets = true);
+                }
+                if statement.kind.block_count() > 0 {
+                    open.push(number);
+                }
+                number += 1;
+            }
+            Part::Leave(statement, number) if number + 1 == statement.kind.block_count() => {
+                open.pop();
+            }
+            Part::Enter(..) | Part::Leave(..) => {}
+        }
+    }
+    if !meets {
+        return Ok(false);
+    }
+    let varies = |values: &[Value]| values.iter().any(|&value| kernel.class(value) != Class::Uniform);
+    let (mut open, mut number, mut left) = (Vec::<Around<'_>>::new(), 0, false);
+    for part in form.walk() {
+        match part {
+            Part::Statement { statement, .. } => {
+                let apart = left || open.iter().any(|around| around.apart);
+                if statement.kind.synchronises() && apart {
+                    return Err(Unsupported::Together);
+                }
+                let differ = match &statement.kind {
+                    StatementKind::If { condition, .. } | StatementKind::While { condition, .. } => {
+                        varies(&[*condition])
+                    }
+                    StatementKind::For { start, end, step, .. } => varies(&[*start, *end, *step]),
+                    StatementKind::Break | StatementKind::Continue | StatementKind::Return if apart => {
+                        // Up to where it leads, nobody may meet from here on: not in another round either.
+                        let is_call =
+                            |around: &Around<'_>| matches!(around.statement.kind, StatementKind::Call { .. });
+                        let is_loop = |around: &Around<'_>| {
+                            matches!(
+                                around.statement.kind,
+                                StatementKind::While { .. } | StatementKind::For { .. }
+                            )
+                        };
+                        let returns = statement.kind == StatementKind::Return;
+                        let target = open
+                            .iter()
+                            .rposition(|around| if returns { is_call(around) } else { is_loop(around) });
+                        let inside = open.iter().skip(target.unwrap_or(0));
+                        let again = statement.kind != StatementKind::Continue
+                            && inside.filter(|around| is_loop(around)).any(|around| all[around.number].meets);
+                        if again {
+                            return Err(Unsupported::Together);
+                        }
+                        match target {
+                            Some(target) => open[target].apart = true,
+                            None => left = true,
+                        }
+                        false
+                    }
+                    _ => false,
+                };
+                if statement.kind.block_count() > 0 {
+                    open.push(Around { number, statement, apart: differ });
+                }
+                number += 1;
+            }
+            Part::Leave(statement, number) if number + 1 == statement.kind.block_count() => {
+                open.pop();
+            }
+            Part::Enter(..) | Part::Leave(..) => {}
+        }
+    }
+    Ok(true)
+}
+
 /// One look at all statements with what the looks before found.
 struct Pass<'a> {
     form: &'a Form,
@@ -219,20 +320,30 @@ impl Pass<'_> {
                 let shape = if apart { Shape::Lanes } else { self.shape(*value) };
                 self.set(*variable, shape);
             }
-            StatementKind::Atomic(_) | StatementKind::Fence { .. } | StatementKind::Barrier(_) => {
-                return Err(Unsupported::Together);
+            StatementKind::Atomic(atomic) => {
+                if self.form.object(atomic.object).dtype.kind() == DtypeKind::Float {
+                    return Err(Unsupported::Together);
+                }
+                if let Some(result) = atomic.result {
+                    self.define(result, Shape::Lanes);
+                }
             }
-            StatementKind::If { condition, .. } => return Ok(self.shape(*condition) == Shape::Lanes),
+            StatementKind::If { condition, .. } => {
+                return Ok(!jumps.meets && self.shape(*condition) == Shape::Lanes);
+            }
             StatementKind::While { condition, .. } => {
-                return Ok(jumps.taken || self.shape(*condition) == Shape::Lanes);
+                return Ok(jumps.taken || (!jumps.meets && self.shape(*condition) == Shape::Lanes));
             }
             StatementKind::For { counter, start, end, step, .. } => {
-                let differ = [start, end, step].iter().any(|&&bound| self.shape(bound) != Shape::One);
+                let differ =
+                    !jumps.meets && [start, end, step].iter().any(|&&bound| self.shape(bound) != Shape::One);
                 self.define(*counter, if differ { Shape::Lanes } else { Shape::One });
                 return Ok(jumps.taken || differ);
             }
             StatementKind::Call { .. } => return Ok(jumps.taken),
             StatementKind::Store { .. }
+            | StatementKind::Fence { .. }
+            | StatementKind::Barrier(_)
             | StatementKind::Assert { .. }
             | StatementKind::Break
             | StatementKind::Continue
@@ -268,7 +379,10 @@ impl Pass<'_> {
                 let private = matches!(self.form.object(*object).memory, Memory::Private { .. });
                 if one && !private { Shape::One } else { Shape::Lanes }
             }
-            Expression::Collective { .. } => return Err(Unsupported::Together),
+            Expression::Collective { collective, .. } => match collective {
+                Collective::InclusiveScan(_) | Collective::ExclusiveScan(_) => Shape::Lanes,
+                _ => Shape::One,
+            },
         })
     }
 

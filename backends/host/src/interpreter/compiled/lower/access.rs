@@ -88,7 +88,9 @@ impl Lower<'_> {
                     self.released.extend([(copies, dtype.size()), (address, 0)]);
                 }
             }
-            Expression::Collective { .. } => return Err(Unsupported::Together),
+            Expression::Collective { collective, operand } => {
+                self.collective(value, *collective, *operand)?
+            }
         }
         Ok(())
     }

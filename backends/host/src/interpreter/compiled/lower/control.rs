@@ -6,7 +6,7 @@ use stridewise_core::kernel::{Position, Statement, StatementKind, Value};
 use stridewise_core::{Dtype, Op};
 use stridewise_native::{Cell, Kind, Place, Scalar as Number, Target};
 
-use super::{Done, Kept, Lower, Mask, Of, Open, OpenKind, ROUNDS, has, stored};
+use super::{Done, Kept, Lower, Mask, Of, Open, OpenKind, Out, ROUNDS, has, stored};
 use crate::interpreter::compiled::memory::Given;
 use crate::interpreter::compiled::shapes::{Shape, Unsupported};
 use crate::interpreter::compiled::{Call, Each, Round, Stop};
@@ -49,6 +49,9 @@ impl Lower<'_> {
 
     pub(super) fn leave(&mut self, statement: &Statement, block: usize) -> Done {
         self.flush()?;
+        if self.open.last().is_some_and(|open| self.jumps(open.number).meets) {
+            return self.leave_together(statement, block);
+        }
         let Some(Open { number, kind, masks }) = self.open.pop() else { return Err(Unsupported::Refused) };
         let last = block + 1 == statement.kind.block_count();
         match (&statement.kind, &kind) {
@@ -64,7 +67,7 @@ impl Lower<'_> {
                         self.out.layout.release(before, 1);
                         self.judge(end);
                     }
-                    self.outs.push(end);
+                    self.outs.push(Out::Here(end));
                 } else {
                     self.out.routine.here(end);
                 }
@@ -72,7 +75,7 @@ impl Lower<'_> {
             (StatementKind::While { condition, .. }, &OpenKind::Loop { end, next, .. }) if !last => {
                 self.outs.pop();
                 self.test(*condition, number, end)?;
-                self.outs.push(next);
+                self.outs.push(Out::Here(next));
             }
             (_, &OpenKind::Loop { head, end, next, count, rounds, step }) => {
                 self.outs.pop();
@@ -117,9 +120,8 @@ impl Lower<'_> {
             return Ok(());
         }
         self.pop_masks(masks);
-        if self.jumps(number).leave
-            && let Some(&out) = self.outs.last()
-        {
+        if self.jumps(number).leave {
+            let out = self.leads()?;
             self.judge(out);
         }
         self.end(number);
@@ -134,12 +136,15 @@ impl Lower<'_> {
     pub(super) fn branch(&mut self, number: usize, condition: Value, has_other: bool) -> Done {
         let (otherwise, end) = (self.out.routine.target(), self.out.routine.target());
         let masks = self.masks.len();
+        if self.jumps(number).meets {
+            return self.branch_together(number, condition, (otherwise, end));
+        }
         if self.shape(condition) != Shape::Lanes {
             let cell = self.cell(condition)?;
             self.flush()?;
             self.out.routine.jump_if_zero(cell, otherwise);
             self.open.push(Open { number, kind: OpenKind::Branch { otherwise, end, other: None }, masks });
-            self.outs.push(otherwise);
+            self.outs.push(Out::Here(otherwise));
             return Ok(());
         }
         let truth = self.current(condition)?;
@@ -162,7 +167,7 @@ impl Lower<'_> {
         self.masks.push(mask);
         self.judge(otherwise);
         self.open.push(Open { number, kind: OpenKind::Branch { otherwise, end, other }, masks });
-        self.outs.push(otherwise);
+        self.outs.push(Out::Here(otherwise));
         Ok(())
     }
 
@@ -186,6 +191,9 @@ impl Lower<'_> {
     }
 
     pub(super) fn begin_for(&mut self, number: usize, counter: Value, bounds: [Value; 3]) -> Done {
+        if self.jumps(number).meets {
+            return self.begin_for_together(number, counter, bounds);
+        }
         if bounds.iter().any(|&bound| self.shape(bound) != Shape::One) {
             return self.begin_each(number, counter, bounds);
         }
@@ -212,7 +220,7 @@ impl Lower<'_> {
         }
         let kind = OpenKind::Loop { head, end, next, count, rounds, step: Some(cells[2]) };
         self.open.push(Open { number, kind, masks });
-        self.outs.push(next);
+        self.outs.push(Out::Here(next));
         Ok(())
     }
 
@@ -257,7 +265,7 @@ impl Lower<'_> {
         self.begin_round(end)?;
         let kind = OpenKind::Each { head, end, next, count, each, counter: cell };
         self.open.push(Open { number, kind, masks });
-        self.outs.push(next);
+        self.outs.push(Out::Here(next));
         Ok(())
     }
 
@@ -311,6 +319,9 @@ impl Lower<'_> {
     }
 
     pub(super) fn begin_while(&mut self, number: usize, condition: Value, at: &Position) -> Done {
+        if self.jumps(number).meets {
+            return self.begin_while_together(number, at);
+        }
         self.flush()?;
         let (head, end, next) =
             (self.out.routine.target(), self.out.routine.target(), self.out.routine.target());
@@ -328,14 +339,20 @@ impl Lower<'_> {
         } else if self.jumps(number).leave {
             self.judge(end);
         }
+        self.limit_rounds(count, at)?;
+        let kind = OpenKind::Loop { head, end, next, count, rounds: count, step: None };
+        self.open.push(Open { number, kind, masks });
+        self.outs.push(Out::Here(end));
+        Ok(())
+    }
+
+    /// Counts a round of a loop that counts nothing, and stops where there are too many.
+    pub(super) fn limit_rounds(&mut self, count: Cell, at: &Position) -> Done {
         let (limit, go_on) = (self.out.layout.given(Given::Bits(ROUNDS)), self.out.routine.target());
         self.out.routine.jump_if_not_below(limit, count, go_on);
         self.stop(at, self.active(), None)?;
         self.out.routine.here(go_on);
         self.count_round(count);
-        let kind = OpenKind::Loop { head, end, next, count, rounds: count, step: None };
-        self.open.push(Open { number, kind, masks });
-        self.outs.push(end);
         Ok(())
     }
 
@@ -378,9 +395,8 @@ impl Lower<'_> {
             self.store(Place::Lanes(cell), rest)?;
         }
         self.flush()?;
-        if let Some(&out) = self.outs.last() {
-            self.out.routine.jump(out);
-        }
+        let out = self.leads()?;
+        self.out.routine.jump(out);
         Ok(())
     }
 }

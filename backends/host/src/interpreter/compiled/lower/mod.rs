@@ -18,12 +18,14 @@
 
 mod access;
 mod apply;
+mod atomic;
 mod control;
+mod together;
 
 use std::cell::RefCell;
 
 use stridewise_core::Dtype;
-use stridewise_core::kernel::{Form, Kernel, Parameter, Part, Statement, StatementKind, Value};
+use stridewise_core::kernel::{Form, Kernel, MemoryOrder, Parameter, Part, Statement, StatementKind, Value};
 use stridewise_native::{Builder, Cell, Elements, Kind, Level, Place, Routine, Target};
 
 use super::memory::{Given, Layout, bits};
@@ -42,7 +44,8 @@ const ROUNDS: u64 = crate::interpreter::run::ROUND_LIMIT;
 /// A value that exists.
 #[derive(Clone, Copy, Default)]
 struct Kept {
-    /// Where it is: of one that is the same for all, the number; of one that follows the ids, the first item's.
+    /// Where it is: of one that is the same for all, the number; of one that follows the ids, the first
+    /// item's.
     cell: Option<Cell>,
     /// In the block that is being built.
     current: Option<stridewise_native::Value>,
@@ -83,6 +86,23 @@ struct Open {
     kind: OpenKind,
     /// Masks before it.
     masks: usize,
+}
+
+/// Where those go on that have nothing more to do in a block of the text.
+#[derive(Clone, Copy)]
+enum Out {
+    Here(Target),
+    /// At the end of the region.
+    Region,
+}
+
+/// Code between two places where all gangs of a group have to have come: it is run for one after another.
+struct Region {
+    begin: Target,
+    /// Its end, of one gang.
+    out: Target,
+    /// Bytes of code before it.
+    before: usize,
 }
 
 enum OpenKind {
@@ -148,8 +168,9 @@ pub(super) struct Lower<'a> {
     released: Vec<(Cell, usize)>,
     open: Vec<Open>,
     masks: Vec<Mask>,
-    /// Where those go on that have nothing more to do in a block of the text.
-    outs: Vec<Target>,
+    outs: Vec<Out>,
+    /// The region that is being written, of a kernel whose items meet.
+    region: Option<Region>,
     count: usize,
 }
 
@@ -184,6 +205,7 @@ pub(super) fn lower(kernel: &Kernel, shapes: &Shapes, level: Level, tuning: &Tun
         open: Vec::new(),
         masks: Vec::new(),
         outs: Vec::new(),
+        region: None,
         count: 0,
     };
     lower.begin()?;
@@ -195,8 +217,9 @@ pub(super) fn lower(kernel: &Kernel, shapes: &Shapes, level: Level, tuning: &Tun
         }
     }
     lower.flush()?;
-    if let Some(end) = lower.outs.pop() {
-        lower.out.routine.here(end);
+    match lower.outs.pop() {
+        Some(Out::Here(end)) => lower.out.routine.here(end),
+        _ => lower.end_region()?,
     }
     Ok(lower.out)
 }
@@ -221,9 +244,15 @@ impl Lower<'_> {
                 self.values[value.number()] = Kept { cell: Some(cell), alive: true, ..Kept::default() };
             }
         }
-        let end = self.out.routine.target();
-        self.outs.push(end);
+        if self.shapes.meets {
+            self.begin_region();
+            self.outs.push(Out::Region);
+        } else {
+            let end = self.out.routine.target();
+            self.outs.push(Out::Here(end));
+        }
         if self.shapes.returns {
+            let end = self.leads()?;
             self.push_mask(Of::Kernel, end)?;
         }
         Ok(())
@@ -398,11 +427,23 @@ impl Lower<'_> {
                 self.flush()?;
                 let (end, masks) = (self.out.routine.target(), self.masks.len());
                 self.open.push(Open { number, kind: OpenKind::Call { end }, masks });
-                self.outs.push(end);
+                self.outs.push(if self.jumps(number).meets { Out::Region } else { Out::Here(end) });
                 if self.jumps(number).taken {
+                    let end = self.leads()?;
                     self.push_mask(Of::Call, end)?;
                 }
                 return Ok(());
+            }
+            StatementKind::Atomic(atomic) => self.atomic(number, atomic)?,
+            StatementKind::Fence { order, .. } => {
+                self.flush()?;
+                if *order != MemoryOrder::Relaxed {
+                    self.call(Call::Fence);
+                }
+            }
+            StatementKind::Barrier(_) => {
+                self.end_region()?;
+                self.begin_region();
             }
             StatementKind::Break | StatementKind::Continue | StatementKind::Return => {
                 let whole = matches!(self.open.last(), None | Some(Open { kind: OpenKind::Call { .. }, .. }));
@@ -413,7 +454,6 @@ impl Lower<'_> {
             StatementKind::Assert { condition, message } => {
                 self.assert(*condition, message, &statement.at)?;
             }
-            _ => return Err(Unsupported::Together),
         }
         self.end(number);
         Ok(())

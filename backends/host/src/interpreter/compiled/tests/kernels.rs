@@ -1,7 +1,7 @@
 //! Kernels as users write them, and what is interpreted.
 
 use stridewise_core::kernel::{
-    AtomicOp, Collective, Coordinate::*, Fence, KernelBuilder, Level::*, MemoryOrder, MemoryScope,
+    AtomicOp, Coordinate::*, Fence, KernelBuilder, Level::*, MemoryOrder, MemoryScope,
 };
 use stridewise_core::{Op, Result};
 
@@ -221,17 +221,43 @@ fn what_there_is_no_code_for_is_interpreted() {
     type Body = fn(&mut KernelBuilder) -> Result<()>;
     let reasons: [(Unsupported, Body); 6] = [
         (Unsupported::Dtype(Dtype::C64), |k| k.global("z", Dtype::C64, 1, true).map(|_| ())),
-        (Unsupported::Memory, |k| k.local("tile", Dtype::F32, &[8]).map(|_| ())),
         (Unsupported::Memory, |k| k.private("large", Dtype::F64, &[1025]).map(|_| ())),
+        // Of floats, the order counts in which they are added.
         (Unsupported::Together, |k| {
+            let sums = k.global("sums", Dtype::F32, 1, true)?;
+            let at = (MemoryOrder::Relaxed, MemoryScope::Device);
+            k.atomic(AtomicOp::Add, sums, [Scalar::I64(0)], Some(Scalar::F32(1.0).into()), at).map(|_| ())
+        }),
+        // Barriers that nobody comes to, where items have parted.
+        (Unsupported::Together, |k| {
+            let i = k.index(Local, Id(0))?;
+            let first = k.binary(Op::Equal, i, 0)?;
+            k.if_(first)?;
+            k.return_(None)?;
+            k.barrier(Fence::LOCAL);
+            k.end()
+        }),
+        (Unsupported::Together, |k| {
+            let i = k.index(Local, Id(0))?;
+            let first = k.binary(Op::Equal, i, 0)?;
+            k.for_(0, 3, 1)?;
+            k.if_(first)?;
+            k.break_();
+            k.end()?;
+            k.continue_();
+            k.barrier(Fence::LOCAL);
+            k.end()
+        }),
+        (Unsupported::Together, |k| {
+            let i = k.index(Local, Id(0))?;
+            let first = k.binary(Op::Equal, i, 0)?;
+            k.if_(first)?;
+            k.return_(None)?;
+            k.else_()?;
+            k.return_(None)?;
+            k.end()?;
             k.barrier(Fence::LOCAL);
             Ok(())
-        }),
-        (Unsupported::Together, |k| k.collective(Collective::Reduce(Op::Add), Scalar::I32(1)).map(|_| ())),
-        (Unsupported::Together, |k| {
-            let counts = k.global("counts", Dtype::I32, 1, true)?;
-            let at = (MemoryOrder::Relaxed, MemoryScope::Device);
-            k.atomic(AtomicOp::Add, counts, [Scalar::I64(0)], Some(Scalar::I32(1).into()), at).map(|_| ())
         }),
     ];
     for tuning in tunings() {

@@ -1,6 +1,8 @@
 //! Compiled kernels against interpreted ones, bit by bit, over arrays before fences.
 
+mod collectives;
 mod edges;
+mod groups;
 mod kernels;
 mod random;
 
@@ -23,6 +25,8 @@ enum Given {
     Array(Array),
     /// The array that was given at this place.
     Again(usize),
+    /// Local memory.
+    Local(Vec<usize>),
 }
 
 /// Elements, as many as the extents and strides reach, the first index's at an offset.
@@ -86,6 +90,7 @@ fn launch(
         arguments.push(match given {
             Given::Scalar(scalar) => KernelArgument::Scalar(*scalar),
             Given::Again(at) => arguments[*at].clone(),
+            Given::Local(shape) => KernelArgument::Local(SmallVec::from_slice(shape)),
             Given::Array(array) => {
                 let size = array.dtype.size();
                 let mut fenced = Fenced::new(array.elements.len() * size);

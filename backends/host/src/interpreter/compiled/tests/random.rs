@@ -1,14 +1,18 @@
 //! Random kernels without races: any operation of any dtype but complex ones, branches, loops, jumps and
-//! calls.
+//! calls; and such ones whose items meet (`together`), at the top and in branches and loops that a group goes
+//! through together.
 //!
 //! A generator writes a kernel from a seed and keeps to what has one result: items write to places of their
 //! own, loops have bounds. Then it is compiled, and interpreted, and the results are compared. A failure
 //! prints its seed; `STRIDEWISE_NATIVE_CASES` says how many seeds there are.
 
+mod together;
+
 use stridewise_core::kernel::{Coordinate::*, KernelBuilder, Level::*, Object, Operand, Value, Variable};
 use stridewise_core::{DtypeKind, Op, Result};
 
 use super::*;
+use together::Meets;
 
 const DTYPES: [Dtype; 9] = [
     Dtype::U64,
@@ -27,7 +31,8 @@ struct Generator {
     rng: Rng,
     dtypes: Vec<Dtype>,
     inputs: Vec<(Object, Dtype)>,
-    /// The last says whether there is an element for each item: else several items would read what one of them writes.
+    /// The last says whether there is an element for each item: else several items would read what one of
+    /// them writes.
     outputs: Vec<(Object, Dtype, bool)>,
     /// Private ones.
     own: Vec<(Object, Dtype)>,
@@ -38,6 +43,8 @@ struct Generator {
     depth: usize,
     loops: usize,
     calls: usize,
+    /// Where the items of a group meet.
+    meets: Option<Meets>,
 }
 
 impl Generator {
@@ -226,7 +233,8 @@ impl Generator {
                 let x = self.operand(Dtype::I32)?;
                 self.k.return_(Some(x))?;
             }
-            (_, 0, 2) => self.k.return_(None)?,
+            // Who has left comes to no barrier.
+            (_, 0, 2) if self.meets.is_none() => self.k.return_(None)?,
             _ => {}
         }
         self.k.end()
@@ -301,7 +309,7 @@ impl Generator {
 }
 
 /// A kernel that follows from a seed, and what it may be launched with.
-fn kernel(seed: u64) -> Result<(Kernel, NdRange, Vec<Given>)> {
+fn kernel(seed: u64, meets: bool) -> Result<(Kernel, NdRange, Vec<Given>)> {
     let mut rng = Rng(seed);
     let dims = 1 + rng.below(2);
     let mut k = KernelBuilder::new(&format!("random{seed}"), dims)?;
@@ -355,10 +363,11 @@ fn kernel(seed: u64) -> Result<(Kernel, NdRange, Vec<Given>)> {
     for axis in 0..dims {
         place.push(k.index(Global, Id(axis as u8))?);
     }
-    let grouped = rng.below(2) == 0;
+    let grouped = meets || rng.below(2) == 0;
     let mut range = NdRange::of(&extents);
     if grouped {
-        let group: Vec<usize> = extents.iter().map(|&extent| 1 + rng.below(extent.min(40))).collect();
+        let most = if meets { 300 } else { 40 };
+        let group: Vec<usize> = extents.iter().map(|&extent| 1 + rng.below(extent.min(most))).collect();
         range = NdRange::in_groups(&extents, &group).partial();
         for index in
             [k.index(Local, LinearId)?, k.index(Group, Id(0))?, k.index(Local, Range(dims as u8 - 1))?]
@@ -388,9 +397,15 @@ fn kernel(seed: u64) -> Result<(Kernel, NdRange, Vec<Given>)> {
         depth: 0,
         loops: 0,
         calls: 0,
+        meets: None,
     };
-    let statements = 4 + g.rng.below(10);
-    for _ in 0..statements {
+    let statements = 4 + g.rng.below(if meets { 4 } else { 10 });
+    if meets {
+        g.share(&mut given)?;
+        g.together(statements)?;
+        g.meets = None;
+    }
+    for _ in 0..if meets { g.rng.below(4) } else { statements } {
         g.statement()?;
     }
     for number in 0..g.outputs.len() {
@@ -410,9 +425,27 @@ fn cases() -> u64 {
 fn random_kernels_compiled_and_interpreted() {
     assert!(DTYPES.iter().all(|dtype| dtype.kind() != DtypeKind::Complex));
     for seed in 0..cases() {
-        match kernel(seed) {
+        match kernel(seed, false) {
             Ok((kernel, range, given)) => same(&kernel, &range, &given, &format!("seed {seed}")),
             Err(error) => panic!("seed {seed}: {error}"),
         }
     }
+}
+
+#[test]
+fn random_kernels_whose_items_meet_compiled_and_interpreted() {
+    let mut large = 0;
+    for seed in 0..cases() {
+        match kernel(seed, true) {
+            // A few are longer than there may be code.
+            Ok((kernel, ..))
+                if tunings().any(|tuning| compile(&kernel, &tuning).err() == Some(Unsupported::Refused)) =>
+            {
+                large += 1;
+            }
+            Ok((kernel, range, given)) => same(&kernel, &range, &given, &format!("meeting seed {seed}")),
+            Err(error) => panic!("meeting seed {seed}: {error}"),
+        }
+    }
+    assert!(large * 10 < cases(), "{large} are too large");
 }
