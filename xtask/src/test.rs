@@ -178,7 +178,8 @@ fn steps() -> Result<Vec<Step>, String> {
         Step::call("kernels-intel", "every form of the OpenCL backend's kernels, on Intel's runtime", || {
             matrix::kernels_on(&opencl::INTEL)
         })
-        .slow()
+        // Intel's compiler takes ten minutes over them.
+        .by_name()
         .needs("intel-opencl"),
         Step::call("oclgrind", "Oclgrind, for the matrix, installed where it is missing", || {
             opencl::OCLGRIND.ensure()
