@@ -80,7 +80,11 @@ def get_sycl_device(self):
 
 for _method in (get_sycl_context, get_sycl_device):
     setattr(_sw.Queue, _method.__name__, _method)
-for _name, _text in {
-    "name": "The name of the queue's device.", "driver_version": "The version of the driver of the queue's device.",
-}.items():  # fmt: skip
-    setattr(_sw.Queue, _name, property(lambda self, name=_name: getattr(self.sycl_device, name), doc=_text))
+
+
+def _of_device(name, text):
+    return property(lambda self: getattr(self.sycl_device, name), doc=text)
+
+
+setattr(_sw.Queue, "name", _of_device("name", "The name of the queue's device."))
+setattr(_sw.Queue, "driver_version", _of_device("driver_version", "The version of the driver of the queue's device."))
