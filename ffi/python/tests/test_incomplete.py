@@ -99,3 +99,21 @@ def test_operands():
     assert isinstance(scipy.betainc(sw.asarray([2.0]), 3.0, 0.5), sw.usm_ndarray)
     with pytest.raises(TypeError, match="gammainc\\(\\) takes 2 arrays or numbers"):
         special.gammainc(1)
+
+
+def test_chi_square_exponential_integral_and_kin():
+    scipy = pytest.importorskip("scipy.special")
+    rng = np.random.default_rng(61)
+    x = np.concatenate([10.0 ** rng.uniform(-300, 0, 200), rng.uniform(0, 30, 200), rng.uniform(30, 700, 100), [0, 1, np.nextafter(1, 2), -1, np.inf, np.nan]])
+    found = sw.asnumpy(special.exp1(sw.asarray(x)))
+    np.testing.assert_allclose(found, scipy.exp1(x), rtol=2e-13)
+    v = rng.uniform(0.1, 60, x.shape)
+    for name in ("chdtr", "chdtrc"):
+        found = sw.asnumpy(getattr(special, name)(sw.asarray(v), sw.asarray(x)))
+        good = x >= 0
+        np.testing.assert_allclose(found[good], getattr(scipy, name)(v, x)[good], rtol=4e-12, atol=1e-300)
+    signs = np.array([0.0, -0.0, 0.5, -0.5, -1, -1.5, -2, -2.5, 3, 1e300, np.nan])
+    np.testing.assert_array_equal(sw.asnumpy(special.gammasgn(sw.asarray(signs))), scipy.gammasgn(signs))
+    n, k = np.meshgrid([0, 1, 5, 30, 100, -3], [0, 1, 4, 15, 50, -1])
+    np.testing.assert_allclose(sw.asnumpy(special.comb(sw.asarray(n), sw.asarray(k))), scipy.comb(n, k), rtol=1e-13)
+    assert special.comb(60, 30, exact=True) == 118264581564861424 and special.comb(3, 5, exact=True) == 0

@@ -1,9 +1,11 @@
-"""Which of NumPy's names there are here: the page of the site that says so, against what is found.
+"""Which of NumPy's names and others' there are here: the page of the site that says so, against what is found.
 
 STRIDEWISE_WRITE_NAMES=1 writes the page anew.
 """
 
 import contextlib
+import importlib
+import inspect
 import io
 import os
 from pathlib import Path
@@ -46,29 +48,68 @@ def tables():
         yield f"numpy.{part}", found(getattr(np, part), getattr(sw, part), READS_OF[f"numpy.{part}"])
 
 
-VERSION = "NumPy " + ".".join(np.__version__.split(".")[:2])
+#: Other modules by what their names are compared with here.
+OTHERS = {"jax.numpy": ("JAX", "jax", lambda: sw), "jax.scipy.special": ("JAX", "jax", lambda: sw.special)}
+
+
+def version(title, module):
+    return f"{title} " + ".".join(module.__version__.split(".")[:2])
+
+
+def listed(names):
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def sections():
+    """Each section of the page: its title, the version that it is of, its text; of what is installed."""
+    for module, table in tables():
+        counts = ", ".join(f"{len(names)} {kind}" for kind, names in table.items())
+        text = f"{sum(map(len, table.values()))} names: {counts}.\n"
+        text += "".join(f"\n**{kind}** ({TITLES[kind]}): {listed(names)}\n" for kind, names in table.items() if names)
+        yield module, version("NumPy", np), text
+    lines = Path(__file__).with_name("cupy_names.txt").read_text(encoding="utf-8").splitlines()
+    yield "cupy", "CuPy 13: what makes and computes arrays, and kernels; without what NumPy has removed since", beside(" ".join(lines[1:]).split(), sw)
+    for module, (title, root, ours) in OTHERS.items():
+        try:
+            theirs, package = importlib.import_module(module), importlib.import_module(root)
+        except ImportError:
+            continue
+        names = [name for name in dir(theirs) if name[0] != "_" and not inspect.ismodule(getattr(theirs, name)) and not name.endswith("Warning")]
+        yield module, version(title, package), beside(names, ours())
+
+
+def beside(names, ours):
+    here = [name for name in sorted(names) if hasattr(ours, name)]
+    rest = [name for name in sorted(names) if not hasattr(ours, name)]
+    return f"{len(names)} names: {len(here)} here, {len(rest)} not.\n\n**not here**: {listed(rest)}\n"
 
 
 def page():
-    said = [
-        f"# NumPy's names\n\nThose of {VERSION}.\n",
-        "Whether a name of NumPy's is a name of `stridewise`, and, if not, what its function makes of our arrays. A test makes this page.\n",
-    ]
-    for module, table in tables():
-        counts = ", ".join(f"{len(names)} {kind}" for kind, names in table.items())
-        said.append(f"## {module}\n\n{sum(map(len, table.values()))} names: {counts}.\n")
-        said += [f"**{kind}** ({TITLES[kind]}): {', '.join(f'`{name}`' for name in names)}\n" for kind, names in table.items() if names]
-    return "\n".join(said)
+    said = "# NumPy's names, and others'\n\nWhether a name of NumPy's is a name of `stridewise`, and, if not, what its function makes of our arrays; and which names of other "
+    said += "modules are names here, those of `stridewise` and of `stridewise.special`. A test makes this page.\n"
+    return said + "".join(f"\n## {module}\n\nOf {of}. {text}" for module, of, text in sections())
 
 
 @pytest.mark.skipif(not PAGE.parent.is_dir(), reason="the documents are in the repository only")
 def test_the_page_says_what_is_found():
     if os.environ.get("STRIDEWISE_WRITE_NAMES"):
         PAGE.write_text(page(), encoding="utf-8")
-    written = PAGE.read_text(encoding="utf-8")
-    if VERSION not in written:
-        pytest.skip(f"the page is of another version than {VERSION}")
-    assert written == page(), "STRIDEWISE_WRITE_NAMES=1 writes the page anew"
+    written = dict(part.split("\n\n", 1) for part in PAGE.read_text(encoding="utf-8").split("\n## ")[1:])
+    compared = 0
+    for module, of, text in sections():
+        said = written[module]
+        if said.startswith(f"Of {of}. "):
+            compared += 1
+            assert said.rstrip() == f"Of {of}. {text}".rstrip(), "STRIDEWISE_WRITE_NAMES=1 writes the page anew"
+    assert compared, "the page is of versions of all modules that are not installed"
+
+
+def test_enough_are_here():
+    found = {module: [int(text.split(" names: ")[0]), int(text.split(" names: ")[1].split()[0])] for module, of, text in sections()}
+    for module, least in (("cupy", 0.95), ("jax.numpy", 0.9), ("jax.scipy.special", 0.7)):
+        if module in found:
+            names, here = found[module]
+            assert here >= least * names, (module, here, names)
 
 
 def test_few_are_refused():

@@ -11,6 +11,7 @@ from ._names import *
 from ._sets import *
 from ._arrangements import *
 from ._wider import *
+from ._device_names import *
 from ._native import __version__, _fft, _linalg, _Memory, _random
 from . import _methods, fft, lib, linalg, random
 from ._kernel import device_context, kernel

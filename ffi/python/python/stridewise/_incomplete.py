@@ -17,6 +17,8 @@ from ._special_parts import _STIRLING, _correction, _polynomial, _positive_gamma
 _END = 38.0
 #: From which parameter on the quadrature is exact, and by how many steps smaller ones are raised.
 _LARGE = 20
+#: Of Euler and Mascheroni.
+_EULER = 0.5772156649015329
 #: How many elements are computed at once.
 _BLOCK = 1 << 16
 _ORDERS = tuple(1 / _math.factorial(k) for k in range(17, 1, -1))
@@ -78,13 +80,10 @@ def _small_upper_gamma(a, x):
     return -_sw.expm1(log) - a * _sw.exp(log) * rest
 
 
-def _gamma_tails(a, x):
-    """The lower and the upper integral, each by itself or as what the other one lacks of 1, by which is the smaller one."""
-    upper = x > _sw.maximum(a, 1.0)
-    few = a < _LARGE
-    raised = _sw.where(few & ~upper, a + _LARGE, a)
+def _gamma_tail(a, x, upper):
+    """The integral of the tail that begins at x, the upper or the lower one, over the density xᵃ exp(−x)."""
     sign = _sw.where(upper, 1.0, -1.0)
-    slope = _sw.abs(x - raised)
+    slope = _sw.abs(x - a)
     share = _END / x
     curved = _sw.log1p(share + _sw.sqrt(2 * share))
     end = 2 * _END / (slope + _sw.sqrt(slope * slope + 2 * _END * x))
@@ -94,15 +93,32 @@ def _gamma_tails(a, x):
         height = slope * end + x * _expm2(sign * end) - _END
         end = end - height / (slope + sign * x * _sw.expm1(sign * end))
     slope, wide, way = slope[..., None], x[..., None], sign[..., None]
-    tail = _integral(lambda s: slope * s + wide * _expm2(way * s), end)
+    return _integral(lambda s: slope * s + wide * _expm2(way * s), end)
+
+
+def _gamma_tails(a, x):
+    """The lower and the upper integral, each by itself or as what the other one lacks of 1, by which is the smaller one."""
+    upper = x > _sw.maximum(a, 1.0)
+    few = a < _LARGE
+    raised = _sw.where(few & ~upper, a + _LARGE, a)
+    tail = _gamma_tail(raised, x, upper)
     density = _density(a, x)
     value = raised * tail
     lower = density * _sw.where(few, _raised(value, _LARGE, lambda j: x / (a + (j + 1))), value)
     above = density * a * tail
-    inside = _sw.clip(x, 2.0**-1022, 1.0), _sw.clip(a, 0.0, 1.0)
-    near = _small_upper_gamma(inside[1], inside[0])
+    near = _small_upper_gamma(_sw.clip(a, 0.0, 1.0), _sw.clip(x, 2.0**-1022, 1.0))
     over = _sw.where(upper, above, _sw.where((x <= 1) & (a <= 1), near, 1 - lower))
     return _sw.where(upper, 1 - above, lower), over
+
+
+def _exp1(x):
+    far, near = _sw.clip(x, 1.0, 800.0), _sw.clip(x, 2.0**-1022, 1.0)
+    above = _sw.exp(-far) * _gamma_tail(_sw.zeros_like(far), far, far >= 1)
+    series = _sw.zeros_like(near)
+    for n in range(20, 0, -1):
+        series = -near / n * (1 / n + series)
+    below = -_EULER - _sw.log(near) - series
+    return _sw.where(x > 1, above, _sw.where(x > 0, below, _sw.where(x == 0, _sw.inf, _sw.nan)))
 
 
 def _blocks(compute, *operands):
@@ -230,6 +246,15 @@ def _gammaincc(a, x):
     return _blocks(lambda a, x: _at_ends(a, x, _gamma_tails(a, x)[1], 1.0, 0.0), a, x)
 
 
+chdtr = _public(
+    "chdtr", lambda v, x: _gammainc(v * 0.5, x * 0.5), "The chi-square distribution function of v degrees of freedom; as `gammainc`."
+)
+chdtrc = _public("chdtrc", lambda v, x: _gammaincc(v * 0.5, x * 0.5), "What `chdtr` lacks of 1, whose tail keeps its digits.")
+exp1 = _public(
+    "exp1",
+    lambda x: _blocks(_exp1, x),
+    "The integral of exp(−t) / t from x on; ∞ at 0, NaN below.",
+)
 gammainc = _public(
     "gammainc",
     _gammainc,

@@ -21,12 +21,12 @@ import stridewise as _sw
 
 from . import _special_numbers as _numbers
 from ._arguments import explained as _explained
-from ._incomplete import betainc, gammainc, gammaincc
+from ._incomplete import betainc, chdtr, chdtrc, exp1, gammainc, gammaincc
 from ._special_parts import _correction, _moved, _near_log_gamma, _polynomial, _positive_gamma, _public, _squares
 
 __all__ = [
-    "beta", "betainc", "betaln", "boxcox", "boxcox1p", "cbrt", "digamma", "entr", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp2",
-    "expit", "expm1", "exprel", "factorial", "gamma", "gammainc", "gammaincc", "gammaln", "huber", "i0", "i0e", "i1", "i1e", "inv_boxcox",
+    "beta", "betainc", "betaln", "boxcox", "boxcox1p", "cbrt", "chdtr", "chdtrc", "comb", "digamma", "entr", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp1", "exp2",
+    "expit", "expm1", "exprel", "factorial", "gamma", "gammainc", "gammaincc", "gammaln", "gammasgn", "huber", "i0", "i0e", "i1", "i1e", "inv_boxcox",
     "inv_boxcox1p", "kl_div", "log1p", "log_expit", "log_ndtr", "log_softmax", "logit", "loggamma", "logsumexp",
     "multigammaln", "ndtr", "ndtri", "polygamma", "pseudo_huber", "psi", "rel_entr", "rgamma", "sinc", "softmax",
     "spence", "xlog1py", "xlogy", "zeta",
@@ -289,6 +289,13 @@ def _beta(a, b):
     return _sw.where(positive | finite, found, _sw.where(pole, _sw.inf, signed))
 
 
+def _gammasgn(x):
+    even = _sw.remainder(_sw.floor(x), 2) == 0
+    sign = _sw.where((x > 0) | even, 1.0, -1.0)
+    sign = _sw.where(x == 0, _sw.copysign(1.0, x), _sw.where(_is_pole(x), _sw.nan, sign))
+    return _sw.where(_sw.isnan(x), x, sign)
+
+
 def _logit(p):
     """The logarithm of p / (1 − p); near 1/2 by what p is apart from it, of which no digit is lost."""
     return _sw.where(_sw.abs(p - 0.5) < 0.25, 2 * _sw.atanh(2 * p - 1), _sw.log(p / (1 - p)))
@@ -417,6 +424,7 @@ gamma = _public(
     "gamma", _gamma, "Γ(x): ±∞ at ±0, NaN at negative integers."
 )
 gammaln = _public("gammaln", _gammaln, "ln |Γ(x)|: ∞ at 0 and at negative integers. Its error near a zero below 0 is absolute.")
+gammasgn = _public("gammasgn", _gammasgn, "The sign of Γ(x): that of ±0, NaN at negative integers.")
 huber = _public("huber", _huber, "Huber's loss: r² / 2 up to delta, and delta (|r| − delta / 2) beyond.")
 i0 = _public("i0", lambda x: _grown(_i0e(x), x), "The modified Bessel function of the first kind of order 0.")
 i0e = _public("i0e", _i0e, "exp(−|x|) I₀(x).")
@@ -488,6 +496,17 @@ def factorial(n, exact=False):
         return _math.factorial(n) if n >= 0 else 0
     n = n if isinstance(n, _sw.usm_ndarray) else _sw.asarray(n)
     return _sw.where(n < 0, 0.0, gamma(_sw.maximum(n, -0.5) + 1.0))
+
+
+def comb(N, k, exact=False):
+    """How many ways there are to choose k of N, by the beta function; 0 of negative numbers, and where k is greater than N. exact: of
+    integers, Python's integer."""
+    if exact:
+        return _math.comb(N, k) if 0 <= k <= N else 0
+    N, k = (x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x) for x in (N, k))
+    inside = (k >= 0) & (k <= N) & (N >= 0)
+    total, part = _sw.where(inside, N, 1), _sw.where(inside, k, 0)
+    return _sw.where(inside, 1 / ((total + 1.0) * beta(total - part + 1.0, part + 1.0)), 0.0)
 
 
 def _axes(x, axis):

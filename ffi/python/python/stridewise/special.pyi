@@ -12,6 +12,9 @@ __all__ = [
     "boxcox",
     "boxcox1p",
     "cbrt",
+    "chdtr",
+    "chdtrc",
+    "comb",
     "digamma",
     "entr",
     "erf",
@@ -19,6 +22,7 @@ __all__ = [
     "erfcinv",
     "erfcx",
     "erfinv",
+    "exp1",
     "exp2",
     "expit",
     "expm1",
@@ -28,6 +32,7 @@ __all__ = [
     "gammainc",
     "gammaincc",
     "gammaln",
+    "gammasgn",
     "huber",
     "i0",
     "i0e",
@@ -69,6 +74,11 @@ def boxcox1p(x: _Real, lmbda: _Real, /, *, out: usm_ndarray | None = None) -> us
 def cbrt(
     x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K"
 ) -> usm_ndarray: ...
+def chdtr(v: _Real, x: _Real, /, *, out: usm_ndarray | None = None) -> usm_ndarray: ...
+def chdtrc(v: _Real, x: _Real, /, *, out: usm_ndarray | None = None) -> usm_ndarray: ...
+def comb(N: _Real, k: _Real, exact: bool = False) -> usm_ndarray | int: ...
+def exp1(x: _Real, /, *, out: usm_ndarray | None = None) -> usm_ndarray: ...
+def gammasgn(x: _Real, /, *, out: usm_ndarray | None = None) -> usm_ndarray: ...
 def digamma(x: _Real, /, *, out: usm_ndarray | None = None) -> usm_ndarray: ...
 def entr(x: _Real, /, *, out: usm_ndarray | None = None) -> usm_ndarray: ...
 def erf(

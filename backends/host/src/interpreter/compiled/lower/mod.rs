@@ -429,8 +429,7 @@ impl Lower<'_> {
                 self.open.push(Open { number, kind: OpenKind::Call { end }, masks });
                 self.outs.push(if self.jumps(number).meets { Out::Region } else { Out::Here(end) });
                 if self.jumps(number).taken {
-                    let end = self.leads()?;
-                    self.push_mask(Of::Call, end)?;
+                    self.call_mask(number, end)?;
                 }
                 return Ok(());
             }

@@ -10,7 +10,7 @@ use stridewise_core::Op;
 use stridewise_core::kernel::{Collective, Position, Statement, StatementKind, Value};
 use stridewise_native::{Cell, Scalar as Number, Target};
 
-use super::{Done, Kept, Lower, Mask, Open, OpenKind, Out, Region, has, stored};
+use super::{Done, Kept, Lower, Mask, Of, Open, OpenKind, Out, Region, has, stored};
 use crate::interpreter::compiled::collective::{Collective as Together, How};
 use crate::interpreter::compiled::shapes::{Shape, Unsupported};
 use crate::interpreter::compiled::{Call, Round};
@@ -104,6 +104,19 @@ impl Lower<'_> {
         self.out.routine.here(nobody);
         self.begin_region();
         self.released.extend(copies);
+        Ok(())
+    }
+
+    /// The mask of a call that items leave at different times.
+    pub(super) fn call_mask(&mut self, number: usize, end: Target) -> Done {
+        let (around, out) = (self.masks.last().copied(), self.leads()?);
+        self.push_mask(Of::Call, out)?;
+        if self.jumps(number).meets {
+            // Where nobody has come to the call, its mask is that of another time.
+            self.end_region()?;
+            self.judge_group(around, end);
+            self.begin_region();
+        }
         Ok(())
     }
 
@@ -228,7 +241,10 @@ impl Lower<'_> {
                 self.released.push((count, 0));
             }
             // Who has returned goes on behind the call.
-            (_, &OpenKind::Call { .. }) if self.jumps(number).taken => self.end_region()?,
+            (_, &OpenKind::Call { end }) if self.jumps(number).taken => {
+                self.end_region()?;
+                self.out.routine.here(end);
+            }
             (_, &OpenKind::Call { .. }) => {
                 self.outs.pop();
                 self.end(number);

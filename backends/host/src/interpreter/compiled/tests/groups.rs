@@ -417,6 +417,48 @@ fn groups_of_any_shape() {
     }
 }
 
+/// Groups leave a loop before they come to a function in it, where items meet, and which they leave apart.
+#[test]
+fn groups_that_leave_before_a_call() {
+    let kernel = build("leaves", 1, |k| {
+        let (x, out) = (k.global("x", Dtype::I32, 1, false)?, k.global("out", Dtype::I32, 1, true)?);
+        let tile = k.local("tile", Dtype::I32, &[512])?;
+        let (i, own) = (k.index(Global, Id(0))?, k.index(Local, Id(0))?);
+        let (group, value) = (k.index(Group, Id(0))?, k.load(x, [i])?);
+        let (sum, result) = (k.variable("sum", Dtype::I32)?, k.variable("result", Dtype::I32)?);
+        k.set(sum, Scalar::I32(1))?;
+        k.set(result, Scalar::I32(3))?;
+        let round = k.for_(Scalar::I64(0), Scalar::I64(4), Scalar::I64(1))?;
+        let leaves = k.binary(Op::Equal, group, round)?;
+        k.if_(leaves)?;
+        k.break_();
+        k.end()?;
+        k.call("f", Some(result))?;
+        k.store(tile, [own], sum)?;
+        k.barrier(Fence::LOCAL);
+        let first = k.load(tile, [Scalar::I64(0)])?;
+        let next = k.binary(Op::Add, sum, first)?;
+        k.set(sum, next)?;
+        k.barrier(Fence::LOCAL);
+        let some = k.binary(Op::Less, value, 0)?;
+        k.if_(some)?;
+        k.return_(Some(value.into()))?;
+        k.end()?;
+        k.return_(Some(first.into()))?;
+        k.end()?;
+        k.end()?;
+        let all = k.binary(Op::Multiply, sum, 7)?;
+        let all = k.binary(Op::BitwiseXor, all, result)?;
+        k.store(out, [i], all)
+    });
+    let mut rng = Rng(17);
+    for (len, group) in [(5, 1), (60, 9), (1000, 130), (1500, 300)] {
+        let mut array = || Given::Array(Array::random(Dtype::I32, &[len], &mut rng));
+        let given = [array(), array()];
+        same(&kernel, &NdRange::in_groups(&[len], &[group]).partial(), &given, "leaves");
+    }
+}
+
 /// Items leave loops, functions and the kernel together, and barriers are in branches that all of a group
 /// take; behind the last one, each leaves where it likes.
 #[test]

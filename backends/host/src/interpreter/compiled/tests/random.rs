@@ -411,7 +411,9 @@ fn kernel(seed: u64, meets: bool) -> Result<(Kernel, NdRange, Vec<Given>)> {
     for number in 0..g.outputs.len() {
         let (object, dtype, _) = g.outputs[number];
         let (place, operand) = (g.place.clone(), g.operand(dtype)?);
-        g.k.store(object, place, operand)?;
+        // What items have from each other is in the first variable.
+        let kept = g.variables.iter().find(|(_, found)| *found == dtype).filter(|_| meets);
+        g.k.store(object, place, kept.map_or(operand, |&(variable, _)| variable.into()))?;
     }
     Ok((g.k.finish()?, range, given))
 }

@@ -12,8 +12,9 @@ pub(super) struct Meets {
     /// Local arrays; an item writes at its own place between two barriers, and reads anywhere behind the
     /// second one.
     tiles: Vec<(Object, Dtype)>,
-    /// The item's own place in them.
+    /// The item's own place in them, and that of the item as far from the group's end as this one from its start.
     own: Value,
+    mirror: Value,
     /// Global and local arrays that are written by atomic operations only, each by one whose order does not
     /// count.
     sums: Vec<(Object, Dtype, AtomicOp, bool)>,
@@ -45,12 +46,19 @@ impl Generator {
             sums.push((self.k.local(&format!("sums_{dtype}"), dtype, &[5])?, dtype, op, true));
         }
         let own = self.k.index(Local, LinearId)?;
+        let mut items = self.k.index(Local, Range(0))?;
+        for axis in 1..self.place.len() {
+            let many = self.k.index(Local, Range(axis as u8))?;
+            items = self.k.binary(Op::Multiply, items, many)?;
+        }
+        let last = self.k.binary(Op::Subtract, items, 1)?;
+        let mirror = self.k.binary(Op::Subtract, last, own)?;
         let mut same = Vec::new();
         for index in [self.k.index(Group, Id(0))?, self.k.index(Local, Range(0))?] {
             let small = self.k.cast(index, Dtype::I32)?;
             same.extend([(index, Dtype::I64), (small, Dtype::I32)]);
         }
-        self.meets = Some(Meets { tiles, own, sums, same, loops: 0 });
+        self.meets = Some(Meets { tiles, own, mirror, sums, same, loops: 0 });
         Ok(())
     }
 
@@ -233,10 +241,20 @@ impl Generator {
         }
     }
 
+    /// What the item writes at its end depends on a value.
+    fn keep(&mut self, value: Value, dtype: Dtype) -> Result<()> {
+        let Some(&(variable, _)) = self.variables.iter().find(|(_, found)| *found == dtype) else {
+            return Ok(());
+        };
+        let op = if dtype.kind() == DtypeKind::Float { Op::Add } else { Op::BitwiseXor };
+        let next = self.k.binary(op, variable, value)?;
+        self.k.set(variable, next)
+    }
+
     /// Items write to local memory, and read what others have written, or what all have added.
     fn exchange(&mut self) -> Result<()> {
-        let Some(Meets { tiles, own, sums, .. }) = &self.meets else { return Ok(()) };
-        let own = *own;
+        let Some(Meets { tiles, own, mirror, sums, .. }) = &self.meets else { return Ok(()) };
+        let (own, mirror) = (*own, *mirror);
         if self.rng.below(3) == 0 {
             let (object, dtype, op, local) = self.rng.pick(sums);
             let (place, operand) = (self.index()?, self.operand(dtype)?);
@@ -252,6 +270,7 @@ impl Generator {
                 let place = self.index()?;
                 let value = self.k.load(object, [place])?;
                 self.add(value)?;
+                self.keep(value, dtype)?;
                 self.k.barrier(Fence::LOCAL);
             }
             return Ok(());
@@ -263,9 +282,10 @@ impl Generator {
         let operand = self.operand(dtype)?;
         self.k.store(object, [own], operand)?;
         self.k.barrier(self.rng.pick(&[Fence::LOCAL, Fence::BOTH]));
-        let place = self.index()?;
+        let place = if self.rng.below(2) == 0 { mirror } else { self.index()? };
         let value = self.k.load(object, [place])?;
         self.add(value)?;
+        self.keep(value, dtype)?;
         if self.rng.below(2) == 0 {
             let first = self.k.load(object, [Scalar::I64(0)])?;
             self.add_same(first)?;
