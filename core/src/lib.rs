@@ -20,6 +20,7 @@ mod doctor;
 mod dtype;
 mod error;
 mod form;
+mod graph;
 mod lazy;
 mod plan;
 mod program;
@@ -40,6 +41,7 @@ pub use array::{
 pub use doctor::{Diagnosis, doctor};
 pub use dtype::{Dtype, DtypeKind, Element};
 pub use error::{Complaint, Error, ExecutionPlacementError, Result};
+pub use graph::{Capture, Graph};
 pub use half::{bf16, f16};
 pub use layout::{
     Coalesced, Dims, Ellipsis, Indices, Layout, MAX_LEN, MAX_NDIM, NewAxis, Order, Shape, SliceItem,

@@ -51,7 +51,7 @@ const HOUSES: &[House] = &[
             &["memory", "runtime"],
             &["lazy"],
             // `memory::source` launches kernels that nobody checks, for who has arrays: it lies in `memory`, as all `unsafe` does.
-            &["array", "doctor", "kernel", "memory::source"],
+            &["array", "doctor", "graph", "kernel", "memory::source"],
         ],
         circles: &[
             (&["dtype", "scalar"], "one list of types makes both: a type knows its values, a value its type"),

@@ -72,6 +72,8 @@ pub struct Capabilities {
     pub ends_commands: bool,
     /// Stages of a [`Command::Stages`](super::Command::Stages) that its queues take at most; 1 where they take no such command.
     pub most_stages: usize,
+    /// Whether its queues take a [`Command::Sequence`](super::Command::Sequence).
+    pub sequences: bool,
 }
 
 impl Default for Capabilities {
@@ -90,6 +92,7 @@ impl Default for Capabilities {
             backlog: Backlog::of_memory(0),
             ends_commands: true,
             most_stages: 1,
+            sequences: false,
         }
     }
 }

@@ -54,6 +54,7 @@ mod interrupt;
 mod row;
 mod signal;
 mod source;
+mod step;
 
 pub use all::when_all;
 pub use backlog::Backlog;
@@ -70,6 +71,8 @@ pub use source::{
     CompiledKernel, Language, ParameterSpace, Source, SourceKernelInfo, SourceLaunch, SourceParameter,
     SourceValue,
 };
+
+pub use step::Step;
 
 /// What a backend's threads meet by.
 pub use crate::sync::{
@@ -477,6 +480,10 @@ pub enum Command {
     /// depend on each other. No pass writes what another one of any stage writes, nor what one of its own or an earlier stage
     /// reads. Only for devices that take so many ([`Capabilities::most_stages`]).
     Stages(Vec<Vec<LaunchPlan>>),
+    /// Launches, stages, kernels, copies and fills one after the other, as one unit with one event: each may read and write what those
+    /// before it do, and begins when they have ended. Where one fails, those behind it are not run. Only for devices that take such
+    /// ([`Capabilities::sequences`]). They may be submitted again, so that they are shared.
+    Sequence(Arc<[Step]>),
     /// A kernel that a user wrote.
     Kernel(Box<KernelLaunch>),
     /// A kernel from a source that this device has compiled.
@@ -521,6 +528,7 @@ impl fmt::Debug for Command {
         match self {
             Self::Launch(plans) => f.debug_tuple("Launch").field(plans).finish(),
             Self::Stages(stages) => f.debug_tuple("Stages").field(stages).finish(),
+            Self::Sequence(steps) => f.debug_tuple("Sequence").field(steps).finish(),
             Self::Kernel(launch) => write!(f, "Kernel({:?} over {})", launch.kernel, launch.space),
             Self::SourceKernel(launch) => write!(f, "SourceKernel({launch:?})"),
             Self::Copy { dst, src, bytes } => write!(f, "Copy({bytes} bytes {src:?} → {dst:?})"),

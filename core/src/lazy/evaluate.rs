@@ -48,6 +48,11 @@ pub(crate) enum Target {
 
 /// Submits a pending node. The caller holds the queue's flush lock. `None` where there was nothing to do.
 pub(super) fn flush_locked(node: &Arc<Node>, batch: &mut Batch<'_>) -> Result<Option<Event>> {
+    // Whoever submits it, it is noted by the capture that it was recorded in.
+    batch.noted_by(node.recording.as_ref(), |batch| flush_noted(node, batch))
+}
+
+fn flush_noted(node: &Arc<Node>, batch: &mut Batch<'_>) -> Result<Option<Event>> {
     let guard = node.work();
     let mut before = Vec::new();
     let part = match &*guard {

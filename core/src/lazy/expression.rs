@@ -14,6 +14,7 @@ use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::memory::allocation::Allocation;
+use crate::memory::capture::{self, Recording};
 use crate::memory::schedule::Batch;
 use crate::memory::track::{Mode, Region};
 use crate::ops::Op;
@@ -56,6 +57,8 @@ pub(super) struct Settled {
     reduction: bool,
     /// Pending reductions that are read, and become an earlier stage of the submission; none where it may not have stages.
     pub(super) folds: Option<SmallVec<[Arc<Node>; 2]>>,
+    /// The capture that notes the submission: what another one notes, or none does, is none of it.
+    noted_by: *const Recording,
 }
 
 /// Finds the fusible nodes of an expression, and reductions that may be submitted with it; flushes the others, and whatever
@@ -72,8 +75,14 @@ pub(super) fn settle(
         // What stages write is memory of their own.
         let stages = overwritten.is_none() && queue.device().capabilities().most_stages > 1;
         let folds = stages.then(SmallVec::new);
-        let mut settled =
-            Settled { references: ByNode::new(), below: ByNode::new(), held: Vec::new(), reduction, folds };
+        let mut settled = Settled {
+            references: ByNode::new(),
+            below: ByNode::new(),
+            held: Vec::new(),
+            reduction,
+            folds,
+            noted_by: capture::key(batch.recording()),
+        };
         let mut obstacles: Vec<Arc<Node>> = Vec::new();
         settled.visit(root, shape, &mut obstacles, true);
         if obstacles.is_empty()
@@ -107,6 +116,9 @@ impl Settled {
             match &*guard {
                 // Settled between the look above and the lock.
                 None => {}
+                Some(_) if capture::key(node.recording.as_ref()) != self.noted_by => {
+                    obstacles.push(Arc::clone(node));
+                }
                 // Every reference is asked for its layout, later ones too: `x + x.flip()` reads `x` in two ways.
                 Some(Work::Map(inner))
                     if inner.layout == *array.layout() && inner.layout.shape() == shape =>

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::layout::Dims;
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
+use crate::memory::capture;
 use crate::memory::immediate::WAITING_BYTES;
 use crate::memory::schedule::Batch;
 use crate::ops;
@@ -181,7 +182,8 @@ fn alike(node: &Arc<Node>) -> Result<SmallVec<[Arc<Node>; 4]>> {
     let Some(array) = array.filter(|array| array.elements().is_ready()) else { return Ok(found) };
     for_each_node(&array.elements().memory()?.pending_reads, |other| {
         // Another queue's work is not looked into: its flush lock is not held.
-        let like = other.is_fold() && other.queue == node.queue && !Arc::ptr_eq(other, node);
+        let noted_alike = capture::key(other.recording.as_ref()) == capture::key(node.recording.as_ref());
+        let like = other.is_fold() && other.queue == node.queue && noted_alike && !Arc::ptr_eq(other, node);
         if like && other.folds(&array, &axes) {
             found.push(Arc::clone(other));
         }

@@ -45,6 +45,7 @@ use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::memory::allocation::Allocation;
+use crate::memory::capture::{self, Recording};
 use crate::memory::immediate::MAX_OPERANDS;
 use crate::memory::pending::{Pending, PendingList};
 use crate::memory::schedule::Batch;
@@ -190,6 +191,8 @@ pub(crate) struct Node {
     peeked: AtomicBool,
     /// Whether a thread tries to compute it at once.
     computing: AtomicBool,
+    /// The capture that notes its submission: that of the thread that recorded it.
+    recording: Option<Arc<Recording>>,
 }
 
 /// What a node computes.
@@ -315,13 +318,15 @@ impl Node {
             operands.iter().filter_map(|elements| elements.get_memory().cloned()).collect();
         let exported = memories.iter().any(|m| m.is_exported());
         let bytes = recorded.layout.len() * recorded.out.size();
-        let eager = exported || (memories.len() == operands.len() && bytes <= eager_bytes);
+        let small = memories.len() == operands.len() && bytes <= eager_bytes;
         drop(operands);
         let node = Self::new(queue, kind, Work::Map(recorded), size);
+        // What is captured is planned once and run often.
+        let eager = exported || (small && node.recording.is_none());
         if eager {
             let event = node.flush()?;
             if let (true, Some(event)) = (exported, event) {
-                event.wait()?;
+                event.end()?;
             }
         } else {
             node.register();
@@ -340,6 +345,7 @@ impl Node {
             readers: PendingList::default(),
             peeked: AtomicBool::new(false),
             computing: AtomicBool::new(false),
+            recording: capture::current(),
         })
     }
 
@@ -462,6 +468,17 @@ impl Node {
         }
         Ok(true)
     }
+}
+
+/// Submits what was recorded in a capture.
+///
+/// # Errors
+/// The first failure.
+pub(crate) fn flush_captured(recording: &Arc<Recording>) -> Result<()> {
+    for_each_node(recording.queue().pending(), |node| match &node.recording {
+        Some(own) if Arc::ptr_eq(own, recording) => node.flush().map(drop),
+        _ => Ok(()),
+    })
 }
 
 /// Whether a node is seen for the first time: an expression that uses some of its nodes twice has more paths than nodes.

@@ -8,6 +8,7 @@ use super::{Elements, Recorded, Source};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, self_overlaps};
+use crate::memory::capture;
 use crate::memory::track::Span;
 use crate::memory::{HostView, HostViewMut, UsmKind, UsmMemory, last_write};
 use crate::ops::Op;
@@ -186,6 +187,7 @@ impl UsmArray {
     /// The failure of the work that computes them.
     #[inline]
     pub fn wait(&self) -> Result<()> {
+        capture::refuse("array", "waited for")?;
         let memory = self.elements.memory()?;
         if memory.is_idle() { Ok(()) } else { last_write(memory, &self.queue)?.wait() }
     }
@@ -223,6 +225,12 @@ impl UsmArray {
             return Ok(());
         };
         Err(Error::borrow(argument, complaint, "an array that may be written", "copy it first, with `copy`"))
+    }
+}
+
+impl AsRef<Self> for UsmArray {
+    fn as_ref(&self) -> &Self {
+        self
     }
 }
 

@@ -26,7 +26,7 @@ use super::pending::PendingList;
 use super::pool::Block;
 use super::registry::{self, SET_ASIDE};
 use super::track::{HeldIdle, LockedTrack, Mode, Refusal, Tracked, wait_while};
-use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, spare};
+use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, capture, spare};
 use crate::backend::{RawAllocation, when_all};
 use crate::error::{Error, Result};
 use crate::fault::{self, Site};
@@ -113,6 +113,7 @@ impl Allocation {
     #[inline]
     pub(crate) fn at_once(device: &Device, kind: UsmKind, bytes: usize, align: usize) -> Result<Arc<Self>> {
         if align == BLOCK_ALIGN_BYTES
+            && !capture::any_open()
             && let Some(allocation) = spare::take(device, kind, bytes)
         {
             return Ok(allocation);
@@ -148,7 +149,9 @@ impl Allocation {
             ));
         }
         let block = device.pool().acquire(|| device.downgrade(), kind, bytes, align)?;
-        Ok(Self::owned(block.ptr(), bytes, kind, device, Owner::Pool(block), 0))
+        let allocation = Self::owned(block.ptr(), bytes, kind, device, Owner::Pool(block), 0);
+        capture::note_new(&allocation)?;
+        Ok(allocation)
     }
 
     /// Memory from elsewhere, kept until its last owner is gone and then given to its deleter; or a part of `whole`, which

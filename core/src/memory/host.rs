@@ -12,7 +12,7 @@ use super::allocation::Allocation;
 use super::elements::{HostIter, HostIterMut};
 use super::immediate::fresh_memory;
 use super::track::{Mode, Opening, Refusal, Region, Span};
-use super::{BLOCK_ALIGN_BYTES, UsmPtr, heap};
+use super::{BLOCK_ALIGN_BYTES, UsmPtr, capture, heap};
 use crate::backend::{self, HostAccess};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
@@ -29,6 +29,7 @@ struct Loan {
 impl Loan {
     /// Waits until host access is safe and opens the loan.
     fn open(allocation: &Arc<Allocation>, region: &Region, mode: Mode, span: Span) -> Result<Self> {
+        capture::refuse("array", "read or written by the host")?;
         if !allocation.kind().host_accessible() {
             return Err(Error::host_access(
                 "array",
@@ -108,7 +109,8 @@ const MAX_ELEMENT_BYTES: usize = 16;
 /// was so.
 pub(crate) fn read_at_once(allocation: &Allocation, offset: usize, out: &mut [u8]) -> bool {
     assert!(offset + out.len() <= allocation.bytes(), "the caller has checked the range");
-    if !allocation.device().shows_directly(allocation.kind()) || out.len() > HELD_BYTES {
+    let captures = capture::current().is_some();
+    if captures || !allocation.device().shows_directly(allocation.kind()) || out.len() > HELD_BYTES {
         return false;
     }
     let (held, locked) = match allocation.hold_idle(Mode::Read) {

@@ -13,6 +13,7 @@
 //! - `registry`: which address belongs to which allocation;
 //! - `allocation` and `spare`: one allocation and its end, which for a small one is a thread's next allocation;
 //! - `track` and `schedule`: which work must wait for which; `backlog`: how much of it there may be;
+//! - `capture`: what was submitted, to be submitted again;
 //! - `immediate`: small work on the calling thread;
 //! - `handle`: references that need not be counted;
 //! - `host`: lending memory to host code; `elements`: its elements one by one;
@@ -27,6 +28,7 @@ pub mod heap;
 
 pub(crate) mod allocation;
 pub(crate) mod backlog;
+pub(crate) mod capture;
 mod elements;
 mod fuse;
 pub(crate) mod handle;

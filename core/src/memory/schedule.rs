@@ -12,9 +12,10 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::allocation::Allocation;
+use super::capture::{self, Recording};
 use super::track::{FEW_ACCESSES, LockedTrack, Mode, Region, Views};
 use super::{backlog, heap};
-use crate::backend::{self, Command, Dependency, EventStatus, Rest, SourceLaunch, Submitted, Wait};
+use crate::backend::{self, Command, Dependency, EventStatus, Rest, SourceLaunch, Step, Submitted, Wait};
 use crate::error::{Error, Result};
 use crate::form::{KernelArgument, KernelLaunch};
 use crate::plan::{Family, IndexedAxis, LaunchPlan, Operand};
@@ -40,6 +41,8 @@ pub(crate) struct Batch<'a> {
     taken: SmallVec<[Taken; 2]>,
     /// A submission was refused because of a host view of this memory that soon ends.
     ending: Option<Arc<Allocation>>,
+    /// The capture that notes what is submitted.
+    recording: Option<Arc<Recording>>,
 }
 
 /// A command that a backend took, as long as its locks were held.
@@ -52,7 +55,28 @@ struct Taken {
 
 impl<'a> Batch<'a> {
     pub(crate) fn new(queue: &'a Queue) -> Self {
-        Self { queue, taken: SmallVec::new(), ending: None }
+        Self { queue, taken: SmallVec::new(), ending: None, recording: capture::current() }
+    }
+
+    /// The capture that notes what is submitted.
+    pub(crate) fn recording(&self) -> Option<&Arc<Recording>> {
+        self.recording.as_ref()
+    }
+
+    /// Calls a function whose submissions another capture notes, or none: that of the work that is submitted.
+    pub(crate) fn noted_by<R>(
+        &mut self,
+        recording: Option<&Arc<Recording>>,
+        submit: impl FnOnce(&mut Self) -> R,
+    ) -> R {
+        if !capture::any_open() {
+            return submit(self);
+        }
+        let _here = capture::Here::set(recording.cloned());
+        let own = std::mem::replace(&mut self.recording, recording.cloned());
+        let outcome = submit(self);
+        self.recording = own;
+        outcome
     }
 
     /// Runs a function with a batch until it does not fail for want of memory that work under way will give back, or because
@@ -132,7 +156,7 @@ pub(crate) unsafe fn submit_alone(
 /// # Safety
 /// - The command touches no memory but that of `accesses`, within their regions and modes.
 /// - It is valid in the sense of the backend's contract (`backend::Command`): of a launch, each plan is.
-unsafe fn submit(
+pub(super) unsafe fn submit(
     queue: &Queue,
     command: &mut Option<Command>,
     accesses: &[Access],
@@ -140,6 +164,11 @@ unsafe fn submit(
     batch: &mut Batch<'_>,
 ) -> Result<Event> {
     accesses.iter().try_for_each(|access| access.allocation.check_file())?;
+    let recording = batch.recording.clone();
+    let captured = match (&recording, &*command) {
+        (Some(recording), Some(command)) => recording.admit(queue, command, accesses, depends)?,
+        _ => None,
+    };
     // In the order of addresses, so that two submissions cannot lock in opposite orders.
     let mut allocations: SmallVec<[&Arc<Allocation>; 6]> =
         heap::small("accesses", accesses.iter().map(|a| &a.allocation))?;
@@ -192,6 +221,12 @@ unsafe fn submit(
     // up, and `Allocation::drop` frees only after recorded events are terminal. Conflicting accesses are ordered: they
     // are in the waits, or they are host views, which were checked above. The batch does the rest.
     let event = batch.take(unsafe { queue.backend().submit(command, &waits) }?, bytes, is_open);
+    if let Some(recording) = recording {
+        match captured {
+            Some(captured) => recording.note(captured, &event),
+            None => recording.note_event(&event),
+        }
+    }
     if sorted.is_empty() {
         for access in accesses {
             tracks[position(access)].record(access.region.clone(), access.mode, &event);
@@ -214,6 +249,7 @@ unsafe fn submit(
 /// # Safety
 /// As for [`submit_alone`]; memory that is not of `accesses` stays valid until this returns.
 pub(crate) unsafe fn submit_to_end(queue: &Queue, command: Command, accesses: Vec<Access>) -> Result<()> {
+    capture::refuse("memory", "copied to or from memory of the host")?;
     if backend::interrupt().is_some() {
         // The command itself is waited for in any case.
         wait_for_conflicts(&accesses)?;
@@ -283,6 +319,14 @@ pub(crate) fn launch_kernel(
     depends: &[Event],
     batch: &mut Batch<'_>,
 ) -> Result<Event> {
+    check_kernel(&launch, accesses)?;
+    // SAFETY: `check_kernel`: each array that the kernel reads or writes lies in an access of that mode, and by the contract
+    // of a kernel's form no index leads out of its array. Arguments fit their parameters (`Kernel::launch`).
+    unsafe { submit(queue, &mut Some(Command::Kernel(Box::new(launch))), accesses, depends, batch) }
+}
+
+/// Checks that every array of a kernel lies in an access of the mode that the kernel accesses it by.
+fn check_kernel(launch: &KernelLaunch, accesses: &[Access]) -> Result<()> {
     for (object, argument) in launch.arrays() {
         let KernelArgument::Array { ptr, shape, strides } = argument else { continue };
         let operand = Operand { ptr: *ptr, strides: strides.as_slice().into() };
@@ -295,9 +339,7 @@ pub(crate) fn launch_kernel(
             }
         }
     }
-    // SAFETY: the loop above: each array that the kernel reads or writes lies in an access of that mode, and by the contract
-    // of a kernel's form no index leads out of its array. Arguments fit their parameters (`Kernel::launch`).
-    unsafe { submit(queue, &mut Some(Command::Kernel(Box::new(launch))), accesses, depends, batch) }
+    Ok(())
 }
 
 /// As [`launch`], of a kernel from a source.
@@ -325,6 +367,18 @@ fn unstated(operand: &Operand, dims: &[usize]) -> Error {
         "operands inside the memory that the submission names",
         "this is a defect of the engine: please report it",
     )
+}
+
+/// Checks a command as those that submit it first do.
+pub(super) fn check_step(step: &Step, accesses: &[Access]) -> Result<()> {
+    let stated = Stated::new(accesses)?;
+    match step {
+        Step::Launch(plans) => check(plans, &stated),
+        Step::Stages(stages) => stages.iter().try_for_each(|plans| check(plans, &stated)),
+        Step::Kernel(launch) => check_kernel(launch, accesses),
+        // Ranges that lie in their accesses as before.
+        _ => Ok(()),
+    }
 }
 
 /// Checks that every operand of plans reaches only into the region of an access of its mode.
@@ -469,7 +523,7 @@ impl Access {
 /// pointer sees it. A caller that names events to wait for has the event to wait for, too, and perhaps something to do
 /// before those events can be complete.
 pub(crate) fn complete(event: &Event, depends: &[Event]) -> Result<()> {
-    if depends.is_empty() { event.wait() } else { Ok(()) }
+    if depends.is_empty() { event.end() } else { Ok(()) }
 }
 
 /// A command that waits for the events named, or for all unfinished work of the queue where none is. No lock may be held.
@@ -514,11 +568,17 @@ fn submit_plain(
     batch: &mut Batch<'_>,
 ) -> Result<Event> {
     add_depends(&mut waits, depends);
+    if let Some(recording) = batch.recording.clone() {
+        recording.admit(queue, &command, &[], depends)?;
+    }
     // What a host task waits for, the engine cannot know: perhaps for the program to go on.
     let is_open = matches!(command, Command::HostTask(_)) || backlog::is_open(queue, &waits);
     settle(queue, &mut waits)?;
     // SAFETY: barriers and host tasks access no memory of the engine. The batch does the rest.
     let event = batch.take(unsafe { queue.backend().submit(command, &waits) }?, 0, is_open);
+    if let Some(recording) = &batch.recording {
+        recording.note_event(&event);
+    }
     Ok(Event::new(event, waits.into_iter().map(|w| w.event).collect()))
 }
 

@@ -74,6 +74,19 @@ impl Region {
         self.view.is_none() && next.view.is_none() && next.bytes.start <= self.bytes.end
     }
 
+    /// Both as one, where they are dense and overlap or lie side by side.
+    pub(super) fn joined(&self, other: &Self) -> Option<Self> {
+        let (a, b) = (&self.bytes, &other.bytes);
+        let dense = self.view.is_none() && other.view.is_none();
+        (dense && a.start.max(b.start) <= a.end.min(b.end))
+            .then(|| Self::bytes(a.start.min(b.start)..a.end.max(b.end)))
+    }
+
+    /// Whether all elements of another one are its own.
+    pub(super) fn contains(&self, other: &Self) -> bool {
+        self.covers(other) || (self.bytes == other.bytes && self.view == other.view)
+    }
+
     fn covers(&self, other: &Self) -> bool {
         self.view.is_none() && self.bytes.start <= other.bytes.start && other.bytes.end <= self.bytes.end
     }

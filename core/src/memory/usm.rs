@@ -21,7 +21,7 @@ use std::sync::Arc;
 use super::allocation::{Allocation, Deleter};
 use super::schedule::{self, Access};
 use super::track::{Mode, Region};
-use super::{BLOCK_ALIGN_BYTES, Lease, UsmKind, UsmPtr, heap, host, registry};
+use super::{BLOCK_ALIGN_BYTES, Lease, UsmKind, UsmPtr, capture, heap, host, registry};
 use crate::backend::{self, Advice, Command};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
@@ -192,6 +192,7 @@ impl UsmMemory {
     /// # Errors
     /// The failure of work on the memory.
     pub fn export(&self) -> Result<UsmPtr> {
+        capture::refuse("memory", "given to others")?;
         self.allocation.check_file()?;
         self.allocation.mark_exported();
         self.settle()?;
@@ -204,6 +205,7 @@ impl UsmMemory {
     /// # Errors
     /// As for [`export`](Self::export).
     pub fn lend(&self) -> Result<Lease> {
+        capture::refuse("memory", "given to others")?;
         self.allocation.check_file()?;
         let (lease, _) = Lease::of(self);
         self.settle()?;

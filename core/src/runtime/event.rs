@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::backend::{self, EventStatus, Profile, Signal};
 use crate::error::{Error, Result};
+use crate::memory::capture;
 
 /// The completion of one command. Cheap to clone; dropping it changes nothing about the work. It can be awaited.
 #[derive(Clone)]
@@ -53,7 +54,19 @@ impl Event {
     /// [`Error::Interrupted`] where the wait is ended before ([`set_interrupt`](backend::set_interrupt)).
     #[inline]
     pub fn wait(&self) -> Result<()> {
+        capture::refuse("event", "waited for")?;
+        self.end()
+    }
+
+    /// [`wait`](Self::wait), of the engine's own, also while a queue is captured.
+    #[inline]
+    pub(crate) fn end(&self) -> Result<()> {
         self.backend.as_ref().map_or(Ok(()), |event| backend::wait(&**event))
+    }
+
+    /// Whether it was complete from the start.
+    pub(crate) fn is_of_nothing(&self) -> bool {
+        self.backend.is_none()
     }
 
     /// Blocks until the command is done, but not for much longer than this. Whether it is done; of a time of zero it only
@@ -63,6 +76,7 @@ impl Event {
     /// # Errors
     /// As for [`wait`](Self::wait).
     pub fn wait_timeout(&self, timeout: Duration) -> Result<bool> {
+        capture::refuse("event", "waited for")?;
         self.backend.as_ref().map_or(Ok(true), |event| backend::wait_for(&**event, timeout))
     }
 

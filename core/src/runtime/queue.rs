@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock, PoisonError, Weak};
 use super::{Context, Device, Event, default_device};
 use crate::backend::{self, QueueProperties};
 use crate::error::{Error, Result};
+use crate::memory::capture;
 use crate::memory::handle::{Handle, Shared};
 use crate::memory::pending::PendingList;
 use crate::memory::schedule;
@@ -139,10 +140,10 @@ impl Queue {
     pub fn is_in_order(&self) -> bool {
         self.0.properties.in_order
     }
-    /// Whether work may be done while it is submitted: there is no order to keep, and no time to take.
+    /// Whether work may be done while it is submitted: there is no order to keep, no time to take, and nobody notes it.
     #[inline]
     pub(crate) fn works_at_once(&self) -> bool {
-        !self.0.properties.in_order && !self.0.properties.profiling
+        !self.0.properties.in_order && !self.0.properties.profiling && !capture::any_open()
     }
 
     /// Submits all recorded work of arrays of this queue.
@@ -160,6 +161,7 @@ impl Queue {
     /// What the submission of recorded work, or the runtime, reports; [`Error::Interrupted`]. The failure of a command is its
     /// event's; but that a fork left commands of this queue behind in another process is said here, too, once.
     pub fn wait(&self) -> Result<()> {
+        capture::refuse("queue", "waited for")?;
         let left = self.device().backlog_state().take_left_behind(self.0.id);
         let flushed = self.flush();
         if backend::interrupt().is_some() {

@@ -75,6 +75,8 @@ fn capabilities(threads: usize) -> Capabilities {
         bytes: threads.saturating_mul(HOST_BYTES_PER_THREAD),
     };
     capabilities.most_stages = 2;
+    // Under the guard, the addresses of each command are exchanged when it is taken.
+    capabilities.sequences = !guard::enabled();
     capabilities
 }
 

@@ -66,6 +66,7 @@ impl Queue for HostQueue {
             command,
             Command::Launch(_)
                 | Command::Stages(_)
+                | Command::Sequence(_)
                 | Command::Kernel(_)
                 | Command::Copy { .. }
                 | Command::Fill { .. }
@@ -76,7 +77,7 @@ impl Queue for HostQueue {
             return Err(Error::unsupported(
                 "command",
                 format!("{command:?}"),
-                "a launch, stages, a kernel, copy, fill, hint, barrier or host task",
+                "a launch, stages, a sequence, a kernel, copy, fill, hint, barrier or host task",
                 "use a device of another driver, or a later version of this one",
             ));
         }

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 use stridewise_core::backend::primitives::thread_local;
-use stridewise_core::backend::{Command, Event, Profile, assert_unlocked, when_all};
+use stridewise_core::backend::{Command, Event, Profile, Step, assert_unlocked, when_all};
+use stridewise_core::kernel::KernelLaunch;
 use stridewise_core::memory::heap;
 use stridewise_core::routes::{self, Route};
-use stridewise_core::{Error, LaunchPlan, Result};
+use stridewise_core::{Error, LaunchPlan, Result, UsmPtr};
 
 use super::event::HostEvent;
 use super::state::DeviceState;
@@ -156,15 +157,33 @@ impl Job for Task {
 pub(crate) fn estimate_ns(command: &Command) -> Option<u64> {
     match command {
         Command::Launch(plans) => Some(plans_ns(plans)),
-        Command::Stages(stages) => {
-            Some(stages.iter().fold(0, |sum, plans| sum.saturating_add(plans_ns(plans))))
-        }
+        Command::Stages(stages) => Some(stages_ns(stages)),
+        Command::Sequence(steps) => Some(steps.iter().fold(0, |sum, step| sum.saturating_add(step_ns(step)))),
         Command::Kernel(launch) => Some(interpreter::estimate_ns(launch)),
-        Command::Copy { bytes, .. } | Command::Fill { bytes, .. } => Some(*bytes as u64 / BYTES_PER_NS),
+        Command::Copy { bytes, .. } | Command::Fill { bytes, .. } => Some(bytes_ns(*bytes)),
         // A page that is not there yet costs about as much as copying it does, one that is there nothing.
-        Command::Advise { bytes, .. } => Some(*bytes as u64 / BYTES_PER_NS),
+        Command::Advise { bytes, .. } => Some(bytes_ns(*bytes)),
         _ => None,
     }
+}
+
+fn step_ns(step: &Step) -> u64 {
+    match step {
+        Step::Launch(plans) => plans_ns(plans),
+        Step::Stages(stages) => stages_ns(stages),
+        Step::Kernel(launch) => interpreter::estimate_ns(launch),
+        Step::Copy { bytes, .. } | Step::Fill { bytes, .. } => bytes_ns(*bytes),
+        // Refused when it is run.
+        _ => 0,
+    }
+}
+
+fn bytes_ns(bytes: usize) -> u64 {
+    bytes as u64 / BYTES_PER_NS
+}
+
+fn stages_ns(stages: &[Vec<LaunchPlan>]) -> u64 {
+    stages.iter().fold(0, |sum, plans| sum.saturating_add(plans_ns(plans)))
 }
 
 fn plans_ns(plans: &[LaunchPlan]) -> u64 {
@@ -175,25 +194,56 @@ fn run(command: Command, tuning: &Tuning) -> Result<()> {
     match command {
         Command::Launch(plans) => launch(&plans, tuning)?,
         Command::Stages(stages) => launch_stages(&stages, tuning)?,
-        Command::Kernel(kernel) => {
-            // SAFETY: `Queue::submit`'s contract, and core launches what `supports_kernel` accepts only.
-            unsafe { interpreter::run_kernel(&kernel, tuning) }?;
-        }
-        Command::Copy { dst, src, bytes } => {
-            // SAFETY: `Queue::submit`'s contract: the ranges are allocated, disjoint, and nothing else accesses them
-            // until the event of this command is terminal.
-            unsafe { kernels::copy(dst.as_ptr(), src.as_ptr(), bytes, tuning) };
-        }
+        Command::Sequence(steps) => steps.iter().try_for_each(|step| run_step(step, tuning))?,
+        Command::Kernel(kernel) => run_kernel(&kernel, tuning)?,
+        Command::Copy { dst, src, bytes } => copy(dst, src, bytes, tuning),
         Command::Fill { dst, bytes, pattern, pattern_bytes } => {
-            // SAFETY: `Queue::submit`'s contract: the range is allocated, and nothing else accesses it until
-            // the event of this command is terminal; the pattern's length divides the address and the length.
-            unsafe { kernels::fill(dst.as_ptr(), bytes, &pattern[..pattern_bytes], tuning) };
+            fill(dst, bytes, &pattern[..pattern_bytes], tuning);
         }
         Command::Advise { ptr, bytes, advice } => crate::memory::advise(ptr.as_ptr(), bytes, advice),
         Command::HostTask(task) => task()?,
         _ => {}
     }
     Ok(())
+}
+
+fn run_step(step: &Step, tuning: &Tuning) -> Result<()> {
+    match step {
+        Step::Launch(plans) => launch(plans, tuning),
+        Step::Stages(stages) => launch_stages(stages, tuning),
+        Step::Kernel(kernel) => run_kernel(kernel, tuning),
+        Step::Copy { dst, src, bytes } => {
+            copy(*dst, *src, *bytes, tuning);
+            Ok(())
+        }
+        Step::Fill { dst, bytes, pattern, pattern_bytes } => {
+            fill(*dst, *bytes, &pattern[..*pattern_bytes], tuning);
+            Ok(())
+        }
+        _ => Err(Error::unsupported(
+            "command",
+            format!("{step:?}"),
+            "a launch, stages, a kernel, a copy or a fill",
+            "use a later version of this backend",
+        )),
+    }
+}
+
+fn run_kernel(kernel: &KernelLaunch, tuning: &Tuning) -> Result<()> {
+    // SAFETY: `Queue::submit`'s contract, and core launches what `supports_kernel` accepts only.
+    unsafe { interpreter::run_kernel(kernel, tuning) }
+}
+
+fn copy(dst: UsmPtr, src: UsmPtr, bytes: usize, tuning: &Tuning) {
+    // SAFETY: `Queue::submit`'s contract: the ranges are allocated, disjoint, and nothing else accesses them until the event of
+    // this command is terminal.
+    unsafe { kernels::copy(dst.as_ptr(), src.as_ptr(), bytes, tuning) };
+}
+
+fn fill(dst: UsmPtr, bytes: usize, pattern: &[u8], tuning: &Tuning) {
+    // SAFETY: `Queue::submit`'s contract: the range is allocated, and nothing else accesses it until the event of this command is
+    // terminal; the pattern's length divides the address and the length.
+    unsafe { kernels::fill(dst.as_ptr(), bytes, pattern, tuning) };
 }
 
 fn launch(plans: &[LaunchPlan], tuning: &Tuning) -> Result<()> {

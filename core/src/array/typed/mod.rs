@@ -136,6 +136,11 @@ impl<T: Element> From<Array<T>> for UsmArray {
     }
 }
 
+impl<T: Element> AsRef<UsmArray> for Array<T> {
+    fn as_ref(&self) -> &UsmArray {
+        &self.inner
+    }
+}
 impl<T: Element> TryFrom<UsmArray> for Array<T> {
     type Error = Error;
     /// # Errors
