@@ -11,8 +11,8 @@ use std::time::Duration;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use stridewise::UsmArray;
 use stridewise::backend::{Interrupt, beside, set_interrupt};
+use stridewise::{Capture, UsmArray};
 
 /// How long the end of the interpreter waits before it looks whether a signal has come.
 const SLICE: Duration = Duration::from_millis(50);
@@ -58,7 +58,8 @@ pub(crate) fn library<const N: usize, R: Send + 'static>(
     call: impl FnOnce([&UsmArray; N]) -> stridewise::Result<R> + Send + 'static,
 ) -> crate::errors::Result<R> {
     let done = py.detach(|| {
-        if operations < LONG {
+        // What a library computes, a capture refuses: on the thread that captures.
+        if operations < LONG || Capture::is_open() {
             return call(operands);
         }
         let owned = operands.map(UsmArray::clone);

@@ -1,9 +1,10 @@
-//! Devices, contexts, queues, events and timers as Python objects.
+//! Devices, contexts, queues, events, graphs and timers as Python objects.
 
 pub(crate) mod context;
 pub(crate) mod device;
 pub(crate) mod event;
 mod fuse;
+mod graph;
 pub(crate) mod queue;
 pub(crate) mod timer;
 
@@ -16,6 +17,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<context::PyContext>()?;
     module.add_class::<queue::PyQueue>()?;
     module.add_class::<event::PyEvent>()?;
+    module.add_class::<graph::PyGraph>()?;
     module.add_class::<timer::PyTimer>()?;
     module.add_class::<timer::PyTimerResult>()?;
     module.add_function(wrap_pyfunction!(queue::get_execution_queue, module)?)

@@ -11,6 +11,7 @@ use stridewise::{Device, Dtype, DtypeSupport, Queue, Scalar};
 use super::context::PyContext;
 use super::device::PyDevice;
 use super::event::{PyEvent, events_of};
+use super::graph::PyGraph;
 use crate::arguments;
 use crate::array::PyArray;
 use crate::array::operand::Operand;
@@ -255,6 +256,13 @@ impl PyQueue {
     /// events and arrays concerned.
     fn wait(&self, py: Python<'_>) -> Result<()> {
         Ok(py.detach(|| self.0.wait())?)
+    }
+    /// `with queue.capture() as graph:` runs its block and captures what it submits to this queue, so that `graph.replay()`,
+    /// `graph.repeat(n)` and `graph(x)` submit it again: see Graph.
+    ///
+    /// The block raises NotImplementedError where it does what cannot be captured, and where the thread captures already.
+    fn capture(&self) -> PyGraph {
+        PyGraph::new(self.0.clone())
     }
     /// An event that is complete when those named are, or, without any, when everything submitted so far to this queue is.
     #[pyo3(signature = (depends=None))]
