@@ -89,6 +89,20 @@ pub(crate) fn new_environment(folder: &Path) -> Result<(), String> {
 /// # Errors
 /// There is no Python, the tools cannot be had, or the build fails.
 pub(crate) fn build(debug: bool) -> Result<(), String> {
+    build_with(debug, &[])
+}
+
+/// As [`build()`], for its tests: the engine as it is, and what lies around it hardly optimised, which computes the same and is
+/// half of the build.
+///
+/// # Errors
+/// As for [`build()`].
+pub(crate) fn build_to_test() -> Result<(), String> {
+    build_with(false, &["stridewise-numerics", "stridewise-python"])
+}
+
+/// Builds the wheel, with these packages hardly optimised, and installs it.
+fn build_with(debug: bool, hardly: &[&str]) -> Result<(), String> {
     let root = crate::root();
     ensure_environment()?;
     let wheels = root.join("target").join("wheels");
@@ -100,6 +114,9 @@ pub(crate) fn build(debug: bool) -> Result<(), String> {
     maturin.current_dir(&root).args(["build", "--locked", "--manifest-path", "ffi/python/Cargo.toml"]);
     maturin.args(["--profile", if debug { "dev" } else { "release" }]).arg("--out").arg(&wheels);
     maturin.arg("--interpreter").arg(python());
+    for package in hardly {
+        maturin.args(["--config", &format!("profile.release.package.{package}.opt-level=1")]);
+    }
     crate::run_to_end(&mut maturin)?;
     let wheel = match &wheels_in(&wheels)[..] {
         [wheel] => wheel.clone(),

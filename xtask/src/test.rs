@@ -237,9 +237,11 @@ fn steps() -> Result<Vec<Step>, String> {
         })
         .slow()
         .needs("libraries"),
-        Step::call("wheel", "the Python module's wheel, built and installed into an environment of its own", || {
-            python::build(false)
-        })
+        Step::call(
+            "wheel",
+            "the Python module's wheel, built and installed into an environment of its own",
+            python::build_to_test,
+        )
         .slow(),
         Step::call("pytest", "the tests of the Python module, against NumPy", python::test).slow().needs("wheel"),
         Step::call(

@@ -99,7 +99,8 @@ impl Ending {
     /// As [`drain`], for no longer than a time. All steps of an end together, and the end of the process after them, wait for no
     /// longer than [`exit_patience`]. Whether nothing more is to be waited for.
     pub fn wait(&mut self, timeout: Duration) -> bool {
-        WAITED.wait(exit_patience(), timeout, |deadline| self.0.wait_until(deadline))
+        // What a runtime loads while it compiles asks later than we did to be told of the process's end, and so is told first.
+        WAITED.wait(exit_patience(), timeout, |deadline| self.0.wait_until(deadline) && calls_end(deadline))
     }
 }
 

@@ -1,5 +1,6 @@
 """Methods, attributes and names that NumPy's arrays and dtypes have."""
 
+import os
 import pickle
 import sys
 
@@ -215,6 +216,19 @@ def test_tofile(tmp_path, dtype):
         with open(tmp_path / "a", "ab") as file:
             ours.tofile(file)
         assert (tmp_path / "a").read_bytes() == expected.tobytes() * 2
+
+
+@pytest.mark.parametrize("write", ["tofile", "dump"])
+def test_a_descriptor_is_no_file(a, write):
+    # It would be closed, whoever has it open.
+    ends = os.pipe()
+    try:
+        with pytest.raises(TypeError, match="expected a path or an open file"):
+            getattr(a, write)(ends[1])
+        assert os.write(ends[1], b"x") == 1
+    finally:
+        for end in ends:
+            os.close(end)
 
 
 def test_tofile_as_text(tmp_path, a):

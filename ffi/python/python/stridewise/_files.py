@@ -39,9 +39,24 @@ def frombuffer(buffer, dtype=None, count=-1, offset=0):
 def _path(file):
     """A path. A number is none: as a descriptor it would be closed, whoever has it open."""
     try:
-        return _os.fspath(file)
+        path = _os.fspath(file)
+        _os.fsencode(path)
     except TypeError:
         raise TypeError(f"`file` is {file!r}; expected a path or an open file") from None
+    except UnicodeEncodeError:
+        raise ValueError(f"invalid value: `file` is {path!r}; expected a name that the system's encoding of file names has") from None
+    return path
+
+
+def _write(file, data):
+    """Writes bytes to a file, a path or one that is open."""
+    if not hasattr(file, "write"):
+        with open(_path(file), "wb") as opened:
+            opened.write(data)
+        return
+    import io
+
+    file.write(data.decode() if isinstance(file, io.TextIOBase) else data)
 
 
 def fromfile(file, dtype=None, count=-1, sep="", offset=0):

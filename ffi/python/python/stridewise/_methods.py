@@ -92,12 +92,9 @@ def compress(self, condition, axis=None, out=None):
 
 def dump(self, file):
     """Pickles the array into a file, a path or one that is open."""
-    data = dumps(self)
-    if hasattr(file, "write"):
-        file.write(data)
-        return
-    with open(file, "wb") as opened:
-        opened.write(data)
+    from ._files import _write
+
+    _write(file, dumps(self))
 
 
 def dumps(self):
@@ -131,17 +128,12 @@ def setflags(self, write=None):
 def tofile(self, file, sep="", format="%s"):
     """Writes the elements in row-major order to a file, a path or one that is open, as bytes, which `fromfile` reads; with `sep`, as
     numbers in a text that it separates, each by a format."""
-    if sep:
-        data = sep.join(format % number for number in _sw.reshape(self, -1).tolist()).encode()
-    else:
-        data = self.tobytes()
-    if hasattr(file, "write"):
-        import io
+    from ._files import _write
 
-        file.write(data.decode() if sep and isinstance(file, io.TextIOBase) else data)
-        return
-    with open(file, "wb") as opened:
-        opened.write(data)
+    if sep:
+        _write(file, sep.join(format % number for number in _sw.reshape(self, -1).tolist()).encode())
+    else:
+        _write(file, self.tobytes())
 
 
 def transpose(self, *axes):
