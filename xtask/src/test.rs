@@ -225,17 +225,20 @@ fn steps() -> Result<Vec<Step>, String> {
         Step::cargo(
             "tests-ulp",
             "the accuracy tool measures errors right",
-            // In the build that all tests share.
-            &format!("test --locked --workspace --features {},{FEATURES} --bin ulp", packages::MPFR_FEATURE),
+            &format!(
+                "test --locked --release --package stridewise-ulp --features {} --bin ulp",
+                packages::MPFR_FEATURE
+            ),
         )
-        .slow()
+        // What it measures with is a build of the engine of its own; a sample of the functions is among the host's tests.
+        .by_name()
         .needs("libraries"),
         Step::call("ulp", "the error of every elementwise function, of a part of the arguments", || {
             // What OpenCL devices compute is not measured here.
             let mut program = crate::ulp::program()?;
             crate::run_to_end(program.arg("--quick").env(opencl::VENDORS, opencl::no_vendors()))
         })
-        .slow()
+        .by_name()
         .needs("libraries"),
         Step::call(
             "wheel",
