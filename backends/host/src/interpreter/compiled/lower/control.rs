@@ -12,6 +12,16 @@ use crate::interpreter::compiled::shapes::{Shape, Unsupported};
 use crate::interpreter::compiled::{Call, Each, Round, Stop};
 use crate::kernels::native::compiler::trace;
 
+/// Where a loop that counts goes on, and what it counts with.
+pub(super) struct Counted {
+    pub(super) head: Target,
+    pub(super) end: Target,
+    pub(super) next: Target,
+    /// Rounds so far, and in all.
+    pub(super) count: Cell,
+    pub(super) rounds: Cell,
+}
+
 impl Lower<'_> {
     // Masks.
 
@@ -197,16 +207,8 @@ impl Lower<'_> {
         if bounds.iter().any(|&bound| self.shape(bound) != Shape::One) {
             return self.begin_each(number, counter, bounds);
         }
-        let dtype = self.form.dtype(counter);
         let cells = [self.cell(bounds[0])?, self.cell(bounds[1])?, self.cell(bounds[2])?];
-        self.flush()?;
-        let (head, end, next) =
-            (self.out.routine.target(), self.out.routine.target(), self.out.routine.target());
-        let (count, rounds) = (self.out.layout.one(), self.out.layout.one());
-        self.call(Call::Rounds(Round { bounds: cells, dtype, rounds }));
-        self.out.routine.number(count, 0);
-        let cell = self.define_one(counter);
-        self.out.routine.copy(cell, cells[0]);
+        let Counted { head, end, next, count, rounds } = self.begin_count(counter, cells)?;
         let masks = self.masks.len();
         if self.jumps(number).taken {
             self.loop_masks(true, end)?;
@@ -222,6 +224,20 @@ impl Lower<'_> {
         self.open.push(Open { number, kind, masks });
         self.outs.push(Out::Here(next));
         Ok(())
+    }
+
+    /// Has a counter begin, and says how many rounds there are, between bounds that are one for all.
+    pub(super) fn begin_count(&mut self, counter: Value, bounds: [Cell; 3]) -> Done<Counted> {
+        let dtype = self.form.dtype(counter);
+        self.flush()?;
+        let (head, end, next) =
+            (self.out.routine.target(), self.out.routine.target(), self.out.routine.target());
+        let (count, rounds) = (self.out.layout.one(), self.out.layout.one());
+        self.call(Call::Rounds(Round { bounds, dtype, rounds }));
+        self.out.routine.number(count, 0);
+        let cell = self.define_one(counter);
+        self.out.routine.copy(cell, bounds[0]);
+        Ok(Counted { head, end, next, count, rounds })
     }
 
     /// A loop that counts between bounds that items differ in.

@@ -10,10 +10,11 @@ use stridewise_core::Op;
 use stridewise_core::kernel::{Collective, Position, Statement, StatementKind, Value};
 use stridewise_native::{Cell, Scalar as Number, Target};
 
+use super::control::Counted;
 use super::{Done, Kept, Lower, Mask, Of, Open, OpenKind, Out, Region, has, stored};
+use crate::interpreter::compiled::Call;
 use crate::interpreter::compiled::collective::{Collective as Together, How};
 use crate::interpreter::compiled::shapes::{Shape, Unsupported};
-use crate::interpreter::compiled::{Call, Round};
 use crate::interpreter::frame::Bits;
 
 impl Lower<'_> {
@@ -165,17 +166,9 @@ impl Lower<'_> {
     }
 
     pub(super) fn begin_for_together(&mut self, number: usize, counter: Value, bounds: [Value; 3]) -> Done {
-        let dtype = self.form.dtype(counter);
         let cells = [self.agreed(bounds[0])?, self.agreed(bounds[1])?, self.agreed(bounds[2])?];
-        self.flush()?;
-        let (head, end, next) =
-            (self.out.routine.target(), self.out.routine.target(), self.out.routine.target());
         // Each gang counts for itself; it is the first one's numbers that decide.
-        let (count, rounds) = (self.out.layout.one(), self.out.layout.one());
-        self.call(Call::Rounds(Round { bounds: cells, dtype, rounds }));
-        self.out.routine.number(count, 0);
-        let cell = self.define_one(counter);
-        self.out.routine.copy(cell, cells[0]);
+        let Counted { head, end, next, count, rounds } = self.begin_count(counter, cells)?;
         let masks = self.masks.len();
         self.head_together(number, (head, end))?;
         self.out.routine.jump_if_not_below(count, rounds, end);
