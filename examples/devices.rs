@@ -9,6 +9,14 @@ use stridewise::{Device, UsmKind, default_device, devices};
 const LEVELS: &[&str] = &["scalar", "avx2", "avx512"];
 
 fn main() -> io::Result<()> {
+    match list() {
+        // Who reads has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome,
+    }
+}
+
+fn list() -> io::Result<()> {
     let mut out = io::stdout().lock();
     let default = default_device().ok();
     let devices = devices();

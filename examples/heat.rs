@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let before: f32 = plate.sum()?;
 
     // Views: they see what is written to the plate.
-    let inner = plate.slice(s![1..END, 1..END])?;
+    let mut inner = plate.slice(s![1..END, 1..END])?;
     let (above, below) = (plate.slice(s![..END - 1, 1..END])?, plate.slice(s![2.., 1..END])?);
     let (left, right) = (plate.slice(s![1..END, ..END - 1])?, plate.slice(s![1..END, 2..])?);
     for _ in 0..STEPS {

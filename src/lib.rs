@@ -19,6 +19,8 @@
 //! |---|---|
 //! | `npy` (default) | `.npy` files: [`Array::save_npy`], [`Array::load_npy`], [`Array::map_npy`] |
 //! | `opencl` (default) | GPUs and other devices of OpenCL, found at run time; nothing is linked |
+//! | `cuda` | NVIDIA's GPUs through their driver: memory, copies, operations on arrays, kernels written here and from CUDA C++ and PTX |
+//! | `emulated` (default) | devices for tests, with the limits of another device: [`emulated`](mod@emulated) |
 //! | `avx512`, `avx2` (default) | kernels for these instructions; the best that the processor has are chosen at run time |
 //! | `native` (default) | fused expressions and kernels as machine code, on x86-64 with AVX2; the same bits |
 //! | `linalg` | the module `linalg`: solve, inv, qr, svd, eigh, …, on the processor |
@@ -31,10 +33,11 @@
 //!
 //! # The model
 //!
-//! **Arrays.** An [`Array<T>`](Array) is a view of memory: a shape, signed strides and an offset in elements. Clones, slices
-//! and transposes share the memory; [`copy`](Array::copy) does not. Its sibling [`UsmArray`] knows its dtype at run time
-//! and promotes where operands differ. Up to 32 dimensions, elements of integers, floats of 16 to 64 bits, complex numbers
-//! and `bool`.
+//! **Arrays.** An [`Array<T>`](Array) is a view of memory: a shape, signed strides and an offset in elements. Slices,
+//! transposes and [`share`](Array::share) are views of the same memory, a clone is a value of its own
+//! ([more](Array#clones-are-values-views-write-through)). Its sibling [`UsmArray`] knows its dtype at run time, promotes where
+//! operands differ, and is a handle: its clones share the memory. Up to 32 dimensions, elements of integers, floats of 16 to 64
+//! bits, complex numbers and `bool`.
 //!
 //! **Memory** is *unified shared memory* of one of three kinds ([`UsmKind`]): host, device or shared. Host code reads host
 //! and shared memory in place, and gets device memory by a copy only. A result's kind follows its operands': device over
@@ -144,11 +147,13 @@
 //! ```
 //! # use stridewise::prelude::*;
 //! let mut a = array![[1.0_f32, 2.0], [3.0, 4.0]];
+//! let before = a.clone(); // a value of its own; `a.share()` is another name for the memory
 //! a += 1.0;
-//! a.slice(s![0])?.fill(0.0)?; // writes to `a`
+//! a.slice(s![0])?.fill(0.0)?; // views write through: this writes to `a`
 //! let mut out = Array::<f32>::zeros([2, 2])?;
 //! a.mul_into(&a, &mut out)?;
 //! assert_eq!(out.to_vec()?, [0.0, 0.0, 16.0, 25.0]);
+//! assert_eq!(before.to_vec()?, [1.0, 2.0, 3.0, 4.0]);
 //! # Ok::<(), stridewise::Error>(())
 //! ```
 //!
@@ -283,9 +288,9 @@ pub use stridewise_numerics::linalg;
 pub mod prelude {
     pub use stridewise_core::{
         Array, Complex, Device, Dtype, Ellipsis, Error, Event, Generator, IndexMode, Indexing, NewAxis, Op,
-        Order, Overlap, Padding, QuantileMethod, Queue, Reduction, Result, Scan, Side, UsmArray, UsmKind,
-        array, bf16, broadcast_arrays, concat, einsum, elementwise, f16, ix, lexsort, meshgrid, s, stack,
-        where_,
+        Order, Overlap, Padding, QuantileMethod, Queue, Reduction, Result, Scan, Side, Sort, UsmArray,
+        UsmKind, array, bf16, broadcast_arrays, concat, einsum, elementwise, f16, ix, lexsort, meshgrid, s,
+        stack, where_,
     };
     pub use stridewise_core::{
         BitsElement, Element, FieldElement, FloatElement, IntElement, NumElement, OrderedElement,
@@ -295,8 +300,30 @@ pub mod prelude {
 
 // The drivers of this build, one line each.
 stridewise_core::register_driver!(stridewise_host::driver);
+#[cfg(feature = "cuda")]
+stridewise_core::register_driver!(stridewise_cuda::driver);
 #[cfg(feature = "opencl")]
 stridewise_core::register_driver!(stridewise_opencl::driver);
+#[cfg(feature = "emulated")]
+stridewise_core::register_driver!(stridewise_emulated::driver);
+
+/// Devices for tests, which compute on the processor and have the limits of another device, so that what would fail there fails here.
+/// With the feature `emulated` (default).
+///
+/// ```
+/// use stridewise::{emulated::emulate, prelude::*};
+///
+/// let device = emulate().fp64(false).memory(512 << 20).max_work_group(64).usm(&[UsmKind::Device]).build()?;
+/// let queue = device.queue()?;
+/// let x = Array::<f32>::on(&queue).linspace(0.0, 1.0, 1000)?;
+/// assert_eq!((&x * 2.0).max()?, 2.0);
+/// assert!(Array::<f64>::on(&queue).zeros([10]).is_err()); // it has no double precision,
+/// assert!(x.view().is_err()); // its memory is no memory of the host's,
+/// assert!(Array::<f32>::on(&queue).zeros([1 << 28]).is_err()); // and there is not so much of it
+/// # Ok::<(), Error>(())
+/// ```
+#[cfg(feature = "emulated")]
+pub use stridewise_emulated as emulated;
 
 /// A device of the host whose threads are those of a pool of rayon's that the program has, so that there is one set of
 /// threads: work on arrays becomes jobs of the pool. Every call makes a device of its own; arrays of two do not combine.
@@ -376,6 +403,7 @@ mod site {
         Kernels "kernels.md"
         Memory "memory.md"
         Processes "processes.md"
+        See "see.md"
         Tour "tour-rust.md"
     }
     #[cfg(feature = "npy")]

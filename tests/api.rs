@@ -393,7 +393,7 @@ fn types_are_named_where_they_differ() -> Result<()> {
 
 #[test]
 fn arrays_select_by_arrays_and_masks() -> Result<()> {
-    let a = array![[1, 2, 3], [4, 5, 6]];
+    let mut a = array![[1, 2, 3], [4, 5, 6]];
     let (rows, columns) = (array![1_i64, 0, -1], array![0_u8, 2, 2]);
     assert_eq!(a.index(ix![&rows, &columns])?.to_vec()?, [4, 3, 6]);
     assert_eq!(a.index(ix![.., &columns])?.to_vec()?, [1, 3, 3, 4, 6, 6]);
@@ -484,7 +484,7 @@ fn shapes_are_numbers_arrays_tuples_and_lists() -> Result<()> {
         zeros(Array::empty(theirs.shape()))?,
         zeros(Array::empty(&[2, 3][..]))?,
         zeros(Array::empty(vec![2, 3].into_boxed_slice()))?,
-        zeros(Array::empty(stridewise::Dims::from_slice(&[2, 3])))?,
+        zeros(Array::empty(stridewise::backend::Dims::from_slice(&[2, 3])))?,
         zeros(Array::from_vec((2, 3), vec![0.0; 6]))?,
         zeros(Generator::new(1).normal((2, 3), 0.0, 1.0))?,
     ] {
@@ -540,7 +540,19 @@ fn collections_become_arrays() -> Result<()> {
     let error = Array::try_from(vec![vec![1, 2], vec![3, 4], vec![5]]).expect_err("the last row is shorter");
     assert!(matches!(error, Error::Shape(_)), "{error:?}");
     let text = error.to_string();
-    assert!(text.contains("`rows[2]` is a row of 1 elements") && text.contains("expected 2"), "{text}");
+    assert!(text.contains("`rows[2]` is a row of 1 element;") && text.contains("expected 2"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn messages_name_the_letter_and_count_in_words() -> Result<()> {
+    let a = array![[1.0, 2.0], [3.0, 4.0]];
+    let text = Array::einsum("ij,jk->il", &[&a, &a]).expect_err("there is no axis l").to_string();
+    assert!(text.contains("'l' is no axis of an operand"), "{text}");
+    let text = Array::einsum("ij->ii", &[&a]).expect_err("an axis of a result is named once").to_string();
+    assert!(text.contains("'i' comes twice"), "{text}");
+    let text = array![1.0].sum_axis(1).expect_err("there is one axis").to_string();
+    assert!(text.contains("from -1 to 0, as the array has 1 dimension;"), "{text}");
     Ok(())
 }
 

@@ -35,7 +35,7 @@ fn plate(queue: &Queue) -> Result<Vec<Array<f32>>> {
 fn heat(state: &[Array<f32>]) -> Result<()> {
     let plate = &state[0];
     let end = plate.shape()[0] - 1;
-    let inner = plate.slice(s![1..end, 1..end])?;
+    let mut inner = plate.slice(s![1..end, 1..end])?;
     let (above, below) = (plate.slice(s![..end - 1, 1..end])?, plate.slice(s![2.., 1..end])?);
     let (left, right) = (plate.slice(s![1..end, ..end - 1])?, plate.slice(s![1..end, 2..])?);
     let flow = 0.2 * (&above + &below + &left + &right - 4.0 * &inner);
@@ -54,7 +54,7 @@ fn logistic(state: &[Array<f32>]) -> Result<()> {
     let [x, labels, weights] = state else { unreachable!() };
     let guess = 1.0 / (1.0 + (-1.0 * x.matmul(weights)).exp());
     let slope = x.t().matmul(&(guess - labels)) / 3000.0;
-    weights.assign(&(weights - 0.5 * slope))?;
+    weights.share().assign(&(weights - 0.5 * slope))?;
     Ok(())
 }
 
@@ -70,7 +70,7 @@ fn life(state: &[Array<f32>]) -> Result<()> {
         near += board.roll([down, right], [0, 1])?;
     }
     let next = near.equal(3.0).astype::<f32>() + near.equal(2.0).astype::<f32>() * board;
-    board.assign(&next)?;
+    board.share().assign(&next)?;
     Ok(())
 }
 
@@ -87,7 +87,7 @@ fn k_means(state: &[Array<f32>]) -> Result<()> {
     let member =
         nearest.expand_dims(1)?.equal(&Array::<i64>::on(points.queue()).arange(0, 8, 1)?).astype::<f32>();
     let counts = member.sum_axis(0)?.maximum(1.0).expand_dims(1)?;
-    centres.assign(&(member.t().matmul(points) / counts))?;
+    centres.share().assign(&(member.t().matmul(points) / counts))?;
     Ok(())
 }
 
@@ -97,13 +97,13 @@ fn walk(queue: &Queue) -> Result<Vec<Array<f32>>> {
 
 fn random_step(state: &[Array<f32>]) -> Result<()> {
     let step: Array<f32> = Generator::new(77).on(state[0].queue()).normal(state[0].len(), 0.0, 1.0)?;
-    state[0].assign(&(&state[0] * 0.5 + step))?;
+    state[0].share().assign(&(&state[0] * 0.5 + step))?;
     Ok(())
 }
 
 /// A queue of the host at each level of instructions that the processor has, and of each other device.
 fn queues() -> Result<Vec<Queue>> {
-    let levels = ["host:scalar", "host:avx2", "host:avx512"]
+    let levels = ["host:scalar", "host:neon", "host:avx2", "host:avx512"]
         .into_iter()
         .filter_map(|level| Device::select(level).ok());
     let others = stridewise::devices().into_iter().filter(|device| device.info().backend != "host");
@@ -166,7 +166,7 @@ fn other_work_between_replays_sees_and_is_seen() -> Result<()> {
                 (program.step)(&direct)?;
                 if round % 7 == 0 {
                     for state in [&state, &direct] {
-                        state[last].assign(&(&state[last] * 0.5))?;
+                        state[last].share().assign(&(&state[last] * 0.5))?;
                     }
                 }
                 assert_eq!(bits(&[before])?, bits(&[expected])?, "{} on {queue} at {round}", program.name);
@@ -181,7 +181,7 @@ fn other_work_between_replays_sees_and_is_seen() -> Result<()> {
 fn ten_threads_capture_one_queue_and_each_has_its_own() -> Result<()> {
     const COUNTED: usize = 2000;
     let queue = Queue::default_queue()?;
-    let counter = Array::<f32>::zeros(30_000)?;
+    let mut counter = Array::<f32>::zeros(30_000)?;
     let barrier = Barrier::new(11);
     thread::scope(|scope| {
         let threads: Vec<_> = (0..10)
@@ -280,11 +280,11 @@ fn a_run_takes_other_inputs_and_has_fresh_results() -> Result<()> {
         let other = Array::<f32>::full(N, k as f32)? + &x;
         results.push((graph.run(&[other.as_untyped()])?, other));
     }
-    offset.fill(1.0)?;
+    offset.share().fill(1.0)?;
     let last = Array::<f32>::full(N, 3.0)?;
     results.push((graph.run(&[last.as_untyped()])?, last));
     for (k, (outputs, input)) in results.into_iter().enumerate() {
-        offset.fill(if k < 5 { 5.0 } else { 1.0 })?;
+        offset.share().fill(if k < 5 { 5.0 } else { 1.0 })?;
         let typed: Vec<Array<f32>> =
             outputs.into_iter().map(|array| array.try_into()).collect::<Result<_>>()?;
         assert_eq!(bits(&typed)?, direct(&input)?, "run {k}");
@@ -315,7 +315,7 @@ fn an_input_may_be_written_in_place() -> Result<()> {
 
 #[test]
 fn what_does_not_fit_is_refused() -> Result<()> {
-    let (x, y) = (Array::<f32>::ones(20_000)?, Array::<f32>::ones(20_000)?);
+    let (x, mut y) = (Array::<f32>::ones(20_000)?, Array::<f32>::ones(20_000)?);
     let queue = x.queue().clone();
     let (graph, ()) = queue.capture(|q| {
         q.input("x", &x)?;
@@ -361,7 +361,7 @@ fn what_cannot_be_captured_is_refused_also_where_the_error_is_swallowed() -> Res
         ("a view", |_, x| x.view().map(drop)),
         ("elements of the host", |_, _| Array::try_from(vec![1.0_f32; 50]).map(drop)),
         ("a wait for an array", |_, x| x.wait()),
-        ("a wait for an event", |_, x| x.fill(1.0)?.wait()),
+        ("a wait for an event", |_, x| x.share().fill(1.0)?.wait()),
         ("a wait for the queue", |q, _| q.wait()),
         ("a host task", |q, _| q.submit_host_task(|| Ok(()), &[]).map(drop)),
         ("an export", |_, x| x.usm_data()?.export().map(drop)),
@@ -371,17 +371,17 @@ fn what_cannot_be_captured_is_refused_also_where_the_error_is_swallowed() -> Res
             Array::<f32>::on(&other).ones(10).map(drop)
         }),
         ("an input that was used", |q, x| {
-            x.fill(1.0)?;
+            x.share().fill(1.0)?;
             q.input("x", x)
         }),
     ];
     for (what, act) in refused {
-        let x = Array::<f32>::ones(100)?;
+        let mut x = Array::<f32>::ones(100)?;
         let queue = x.queue().clone();
         let outcome = queue.capture(|q| act(q, &x));
         assert!(matches!(outcome, Err(Error::Unsupported(_) | Error::Value(_))), "{what}: {outcome:?}");
         let swallowed = queue.capture(|q| {
-            x.fill(2.0)?;
+            x.share().fill(2.0)?;
             assert!(act(q, &x).is_err(), "{what}");
             Ok(())
         });
@@ -395,7 +395,7 @@ fn what_cannot_be_captured_is_refused_also_where_the_error_is_swallowed() -> Res
 
 #[test]
 fn memory_that_is_known_outside_is_an_input_or_refused() -> Result<()> {
-    let x = Array::<f32>::ones(10_000)?;
+    let mut x = Array::<f32>::ones(10_000)?;
     x.usm_data()?.export()?;
     let queue = x.queue().clone();
     assert!(matches!(queue.capture(|_| x.sum_axis(0)), Err(Error::Unsupported(_))));
@@ -411,7 +411,7 @@ fn memory_that_is_known_outside_is_an_input_or_refused() -> Result<()> {
 
 #[test]
 fn events_order_commands_of_one_capture_alone() -> Result<()> {
-    let x = Array::<f32>::ones(1000)?;
+    let mut x = Array::<f32>::ones(1000)?;
     let memory = x.usm_data()?;
     let queue = x.queue().clone();
     let outer = queue.submit_host_task(|| Ok(()), &[])?;
@@ -432,10 +432,11 @@ fn events_order_commands_of_one_capture_alone() -> Result<()> {
 fn too_many_commands_are_refused() -> Result<()> {
     let x = Array::<f32>::zeros(4)?;
     let queue = x.queue().clone();
-    let steps = |n: usize| queue.capture(|_| (0..n).try_for_each(|_| x.assign(&(&x + 1.0)).map(drop)));
+    let steps =
+        |n: usize| queue.capture(|_| (0..n).try_for_each(|_| x.share().assign(&(&x + 1.0)).map(drop)));
     let error = steps(Graph::MAX_COMMANDS + 1).unwrap_err();
     assert!(error.to_string().contains("4096"), "{error}");
-    x.fill(0.0)?;
+    x.share().fill(0.0)?;
     let (graph, ()) = steps(Graph::MAX_COMMANDS)?;
     assert_eq!(graph.len(), Graph::MAX_COMMANDS);
     graph.replay()?;
@@ -445,7 +446,7 @@ fn too_many_commands_are_refused() -> Result<()> {
 
 #[test]
 fn a_capture_with_two_ends_is_its_threads() -> Result<()> {
-    let x = Array::<f32>::zeros(1000)?;
+    let mut x = Array::<f32>::zeros(1000)?;
     let queue = x.queue().clone();
     assert!(Capture::left_open().is_none() && !Capture::is_open());
     Capture::begin(&queue)?.leave_open();
@@ -515,7 +516,7 @@ fn a_kernel_that_fails_fails_what_reads_it_and_the_next_replay_is_whole() -> Res
 #[test]
 fn state_that_a_failure_left_behind_stays_failed_until_it_is_written_anew() -> Result<()> {
     const N: usize = 500;
-    let (x, places) = (Array::<f32>::ones(N)?, Array::<i64>::arange(0, N as i64, 1)?);
+    let (mut x, mut places) = (Array::<f32>::ones(N)?, Array::<i64>::arange(0, N as i64, 1)?);
     let queue = x.queue().clone();
     let kernel = picked::kernel()?;
     let (graph, ()) = queue.capture(|q| {
@@ -538,12 +539,12 @@ fn state_that_a_failure_left_behind_stays_failed_until_it_is_written_anew() -> R
 #[test]
 fn recorded_work_belongs_to_the_capture_that_recorded_it() -> Result<()> {
     const N: usize = 40_000;
-    let x = Array::<f32>::arange(0.0, N as f32, 1.0)?;
+    let mut x = Array::<f32>::arange(0.0, N as f32, 1.0)?;
     let queue = x.queue().clone();
     // Recorded before: it is an operand, and none of the graph.
     let before = &x * 2.0;
     assert!(before.is_pending());
-    let total = Array::<f32>::zeros(N)?;
+    let mut total = Array::<f32>::zeros(N)?;
     let (graph, ()) = queue.capture(|q| {
         let own = &x + 1.0;
         assert!(own.is_pending());
@@ -574,7 +575,7 @@ fn recorded_work_belongs_to_the_capture_that_recorded_it() -> Result<()> {
 #[test]
 fn copies_and_parts_are_captured() -> Result<()> {
     const N: usize = 10_000;
-    let x = Array::<f32>::arange(0.0, N as f32, 1.0)?;
+    let mut x = Array::<f32>::arange(0.0, N as f32, 1.0)?;
     let (from, to) = (x.usm_data()?, Array::<f32>::zeros(2 * N)?);
     let queue = x.queue().clone();
     let (graph, joined) = queue.capture(|q| {

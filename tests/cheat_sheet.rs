@@ -76,6 +76,9 @@ fn coming_from_numpy_reductions_and_places() -> Result<()> {
     assert_eq!(a.max_axis(0)?.to_vec()?, [9.0, 16.0, 25.0]);
     assert_eq!(a.mean_axis_keepdims([0, 1])?.shape(), [1, 1]);
     assert_eq!((a.std_axis(0, 1.0)?.get([0])?, a.count_nonzero()?), (40.5_f32.sqrt(), 5));
+    assert_eq!(b.sort(0, Sort::descending())?.to_vec()?, [9.0, 16.0, 25.0, 0.0, 1.0, 4.0]);
+    assert_eq!(b.sort(0, Sort::ascending())?.to_vec()?, b.sort(0, false)?.to_vec()?);
+    assert_eq!(b.argsort(-1, Sort::descending())?.to_vec()?, [2, 1, 0, 2, 1, 0]);
     assert_eq!(a.cumulative_sum(0)?.to_vec()?, [0.0, 1.0, 4.0, 9.0, 17.0, 29.0]);
     assert_eq!(a.diff(-1)?.to_vec()?, [1.0, 3.0, 7.0, 9.0]);
     assert_eq!(a.roll(1, 0)?.to_vec()?, [9.0, 16.0, 25.0, 0.0, 1.0, 4.0]);
@@ -95,10 +98,10 @@ fn coming_from_numpy_reductions_and_places() -> Result<()> {
 fn coming_from_numpy_sums() -> Result<()> {
     let (a, b) = (sample(), sample());
     let (i, v) = (array![1_i64, 1, 0], array![1.0_f32, 2.0, 4.0]);
-    let sums = Array::<f32>::zeros([2])?;
+    let mut sums = Array::<f32>::zeros([2])?;
     sums.add_at(ix![&i], &v)?;
     assert_eq!(sums.to_vec()?, [4.0, 3.0]);
-    let greatest = Array::<f32>::zeros([2])?;
+    let mut greatest = Array::<f32>::zeros([2])?;
     greatest.maximum_at(ix![&i], &v)?;
     assert_eq!(greatest.to_vec()?, [4.0, 2.0]);
     assert_eq!(i.group_by()?.mean(v.as_untyped())?.to_vec::<f32>()?, [4.0, 1.5]);
@@ -137,14 +140,23 @@ fn coming_from_numpy_files() -> Result<()> {
 
 #[test]
 fn coming_from_ndarray() -> Result<()> {
-    let a = Array::from_vec([2, 3], vec![0.0_f32, 1.0, 4.0, 9.0, 16.0, 25.0])?;
-    let (shared, copy) = (a.clone(), a.copy()?);
+    let mut a = Array::from_vec([2, 3], vec![0.0_f32, 1.0, 4.0, 9.0, 16.0, 25.0])?;
+    let (shared, value, copy) = (a.share(), a.clone(), a.copy()?);
     a.fill(7.0)?;
-    assert_eq!((shared.get([1, 2])?, copy.get([1, 2])?), (7.0, 25.0));
+    assert_eq!((shared.get([1, 2])?, value.get([1, 2])?, copy.get([1, 2])?), (7.0, 25.0, 25.0));
     assert_eq!((&copy * 2.0).sum_axis(0)?.to_vec()?, [18.0, 34.0, 58.0]);
     assert_eq!(copy.mean()?, 55.0 / 6.0);
+    assert_eq!(
+        (Vec::try_from(&copy)?, Vec::<f32>::try_from(copy.copy()?)?),
+        (copy.to_vec()?, copy.to_vec()?)
+    );
+    assert_eq!(
+        (copy.slice(s![1])?.to_vec()?, copy.slice(s![.., 1])?.to_vec()?),
+        (vec![9.0, 16.0, 25.0], vec![1.0, 16.0])
+    );
+    assert_eq!(copy.map(|x| x.maximum(5.0)).to_vec()?, copy.maximum(5.0).to_vec()?);
     assert_eq!(copy.map(|x| x * x + 1.0).to_vec()?, copy.map_elements(|x| x * x + 1.0)?.to_vec()?);
-    for row in a.rows()? {
+    for mut row in a.rows()? {
         row.fill(1.0)?;
     }
     assert_eq!(a.axis_iter(0)?.len(), 2);
@@ -162,5 +174,8 @@ fn coming_from_ndarray_and_going_back() -> Result<()> {
     let ours = sample();
     let theirs = ours.to_ndarray()?;
     assert_eq!(Array::try_from(&theirs)?.to_vec()?, ours.to_vec()?);
+    let mut lent = Array::<f32>::on(&Queue::select("host")?).zeros([2, 3])?;
+    lent.view_mut()?.as_ndarray_mut()?.assign(&theirs);
+    assert_eq!(lent.view()?.as_ndarray()?, theirs);
     Ok(())
 }

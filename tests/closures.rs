@@ -77,7 +77,7 @@ fn parts_are_views() -> Result<()> {
     assert_eq!((columns.len(), &columns[5][..]), (12, &[5, 17][..]));
     let chunks: Vec<usize> = x.axis_chunks(2, 3)?.map(|chunk| chunk.shape()[2]).collect();
     assert_eq!(chunks, [3, 1]);
-    for (number, row) in x.rows()?.enumerate().skip(4) {
+    for (number, mut row) in x.rows()?.enumerate().skip(4) {
         row.fill(number as i32)?;
     }
     assert_eq!(x.slice(s![1, 1..])?.to_vec()?, [4, 4, 4, 4, 5, 5, 5, 5]);
@@ -91,7 +91,7 @@ fn parts_are_views() -> Result<()> {
 
 #[test]
 fn single_elements_are_written() -> Result<()> {
-    let x = Array::<f32>::zeros([2, 3])?;
+    let mut x = Array::<f32>::zeros([2, 3])?;
     x.set([1, -1], 5.0)?;
     assert_eq!(x.to_vec()?, [0.0, 0.0, 0.0, 0.0, 0.0, 5.0]);
     assert!(matches!(x.set([2, 0], 1.0), Err(Error::OutOfBounds(_))));
@@ -102,7 +102,7 @@ fn single_elements_are_written() -> Result<()> {
 
 #[test]
 fn the_typed_forms() -> Result<()> {
-    let sums = Array::<f64>::zeros([3])?;
+    let mut sums = Array::<f64>::zeros([3])?;
     sums.add_at(ix![&array![0_i64, 2, 2]], &array![1.0, 10.0, 100.0])?;
     sums.add_at(ix![1], 0.5)?;
     assert_eq!(sums.to_vec()?, [1.0, 0.5, 110.0]);

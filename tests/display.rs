@@ -44,7 +44,7 @@ fn large_arrays_are_summarised() -> Result<()> {
 #[test]
 fn what_cannot_be_read_says_why() -> Result<()> {
     let mut a = array![1.0, 2.0];
-    let other = a.clone();
+    let other = a.share();
     let view = a.view_mut()?;
     let text = other.to_string();
     assert!(text.starts_with("[elements not available: access conflict"), "{text}");

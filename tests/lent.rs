@@ -11,7 +11,7 @@ fn numbers() -> Result<Array<f64>> {
 
 #[test]
 fn memory_is_private_again_when_nobody_borrows_it_any_more() -> Result<()> {
-    let a = numbers()?;
+    let mut a = numbers()?;
     assert!((&a + 1.0).is_pending());
     let (first, second) = (a.usm_data()?.lend()?, a.usm_data()?.lend()?);
     assert_eq!(first.ptr(), second.ptr());
@@ -64,7 +64,7 @@ fn work_on_lent_memory_is_recorded_where_nobody_touches_it() -> Result<()> {
 
 #[test]
 fn what_a_scope_writes_is_there_at_its_end() -> Result<()> {
-    let a = numbers()?;
+    let mut a = numbers()?;
     let lease = a.usm_data()?.lend()?;
     let first = || {
         // SAFETY: the address is that of the first element, which nobody accesses meanwhile.

@@ -84,7 +84,7 @@ fn memory_of_finished_work_is_free_without_anyone_asking() {
 #[test]
 fn stores_that_nobody_waits_for_are_few() {
     let (device, queue) = host();
-    let x = Array::<i64>::on(&queue).zeros([1 << 20]).unwrap();
+    let mut x = Array::<i64>::on(&queue).zeros([1 << 20]).unwrap();
     let bound = device.backlog();
     for value in 0..300 {
         x.fill(value).unwrap();
@@ -186,7 +186,7 @@ fn who_writes_waits_for_copies_by_others() {
             let writers: Vec<_> = (0..2)
                 .map(|_| {
                     scope.spawn(|| {
-                        let mut written = x.clone();
+                        let mut written = x.share();
                         (0..rounds).for_each(|_| written += 1);
                     })
                 })
@@ -201,8 +201,8 @@ fn who_writes_waits_for_copies_by_others() {
 #[test]
 fn a_view_that_somebody_holds_is_an_error_still() {
     let (_, queue) = host();
-    let x = Array::<i64>::on(&queue).zeros([1000]).unwrap();
-    let y = x.clone();
+    let mut x = Array::<i64>::on(&queue).zeros([1000]).unwrap();
+    let y = x.share();
     let view = y.view().unwrap();
     assert!(matches!(x.fill(1), Err(Error::Borrow(_))));
     drop(view);

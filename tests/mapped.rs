@@ -115,7 +115,7 @@ fn a_view_keeps_the_file() -> Result<()> {
 fn a_file_that_was_cut_off_is_an_error() -> Result<()> {
     let file = floats("mapped_cut.bin", 1 << 16);
     let small: Array<f32> = map(&file, MapMode::Read, &[8])?.try_into()?;
-    let x: Array<f32> = map(&file, MapMode::ReadWrite, &[1 << 16])?.try_into()?;
+    let mut x: Array<f32> = map(&file, MapMode::ReadWrite, &[1 << 16])?.try_into()?;
     let copy_on_write = map(&file, MapMode::CopyOnWrite, &[1 << 16])?;
     cut(&file, 64 + 32);
     let is_io = |error: &Error| matches!(error, Error::Io(_)) && error.to_string().contains("96 bytes");
@@ -181,7 +181,7 @@ fn arrays_of_no_elements() -> Result<()> {
 fn npy_files() -> Result<()> {
     let file = path("mapped.npy");
     for order in [Order::C, Order::F] {
-        let x = Array::<i16>::on(&host()).order(order).zeros([3, 5])?;
+        let mut x = Array::<i16>::on(&host()).order(order).zeros([3, 5])?;
         x.fill(4)?.wait()?;
         x.save_npy(&file)?;
         let mapped = UsmArray::map_npy(&file, MapMode::ReadWrite, &host())?;

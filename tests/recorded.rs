@@ -51,13 +51,13 @@ fn writes_do_not_reach_back_into_recorded_work() -> Result<()> {
 }
 
 #[test]
-fn clones_and_views_of_recorded_work_share_it() -> Result<()> {
+fn views_of_recorded_work_share_it() -> Result<()> {
     let a = numbers()?;
     let mut b = &a + 1.0;
-    let (clone, view) = (b.clone(), b.t());
+    let (shared, view) = (b.share(), b.t());
     assert!(view.is_pending());
     b += &a;
-    assert_eq!(clone.to_vec()?, expected(|i, j| 2.0 * at(i, j) + 1.0));
+    assert_eq!(shared.to_vec()?, expected(|i, j| 2.0 * at(i, j) + 1.0));
     assert_eq!(view.to_vec()?, expected(|i, j| 2.0 * at(j, i) + 1.0));
     let c = &a + 2.0;
     c.slice(s![0])?.fill(0.0)?;
@@ -67,7 +67,7 @@ fn clones_and_views_of_recorded_work_share_it() -> Result<()> {
 
 #[test]
 fn operands_may_overlap_what_is_written() -> Result<()> {
-    let a = numbers()?;
+    let mut a = numbers()?;
     a.assign(&a.t())?;
     assert_eq!(a.to_vec()?, expected(|i, j| at(j, i)));
     let mut a = numbers()?;
@@ -83,7 +83,7 @@ fn operands_may_overlap_what_is_written() -> Result<()> {
     down *= &a.slice(s![..-1])?;
     assert_eq!(a.to_vec()?, expected(|i, j| if i == 0 { at(i, j) } else { at(i, j) * at(i - 1, j) }));
     let a = numbers()?;
-    let mut all = a.clone();
+    let mut all = a.share();
     all -= &a.slice(s![0..1])?;
     assert_eq!(a.to_vec()?, expected(|i, j| at(i, j) - at(0, j)), "the row is subtracted as it was");
     let a = numbers()?;
@@ -189,11 +189,11 @@ fn factors_of_a_product_are_computed_first() -> Result<()> {
 
 #[test]
 fn a_host_view_lends_its_elements_and_no_others() {
-    let a = Array::<i32>::zeros([2, 3000]).unwrap();
+    let mut a = Array::<i32>::zeros([2, 3000]).unwrap();
     let (first, mut second) = (a.slice(s![0, ..]).unwrap(), a.slice(s![1, ..]).unwrap());
     let view = first.view().unwrap();
     second += 1;
-    assert!(matches!(first.assign(&second), Err(Error::Borrow(_))), "the view's elements");
+    assert!(matches!(first.share().assign(&second), Err(Error::Borrow(_))), "the view's elements");
     assert!(matches!(a.fill(7), Err(Error::Borrow(_))), "some of the view's elements");
     {
         let writing = second.view_mut().unwrap();

@@ -67,7 +67,7 @@ fn a_file_that_an_array_writes_to_stays() -> Result<()> {
     numbers(100)?.save_npy(&file)?;
     symlink("a.npy", &other).unwrap();
     let mapped: Array<u32> = UsmArray::map_npy(&file, MapMode::ReadWrite, &host())?.try_into()?;
-    let part = mapped.slice(s![3..])?;
+    let mut part = mapped.slice(s![3..])?;
     drop(mapped);
     let before = fs::read(&file).unwrap();
     for name in [&file, &other] {

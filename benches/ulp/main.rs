@@ -79,7 +79,7 @@ fn main() -> ExitCode {
 /// The devices that options name.
 fn targets(names: &[String]) -> Result<Vec<Target>, Box<dyn std::error::Error>> {
     let chosen: Vec<Device> = if names.is_empty() {
-        let levels = ["host:scalar", "host:avx2", "host:avx512"];
+        let levels = ["host:scalar", "host:neon", "host:avx2", "host:avx512"];
         let levels: Vec<Device> = levels.iter().filter_map(|name| Device::select(name).ok()).collect();
         // The host's default device is one of its levels.
         let others = devices().into_iter().filter(|device| !device.filter_string().starts_with("host"));

@@ -7,6 +7,7 @@ use crate::array::Array;
 use crate::backend::{Driver, Finding, Health};
 use crate::error::Result;
 use crate::kernel::{CHECK_VARIABLE, LIMIT};
+use crate::observe::{TRACE_VARIABLE, trace_variable};
 use crate::runtime::{
     DEFAULT_DEVICE_VARIABLE, Device, EXIT, default_device, devices, drivers, exit_patience, outdated,
 };
@@ -91,6 +92,9 @@ pub fn doctor() -> Diagnosis {
     let mut sections = vec![section("stridewise", build())];
     let mut variables = vec![default_variable(), patience_variable(), limit_variable()];
     variables.push(Finding::of_switch(CHECK_VARIABLE, "the checked mode of kernels"));
+    variables.extend(trace_variable().map(|path| {
+        Finding::fine(TRACE_VARIABLE, format!("{}: a trace is written there at the end", path.display()))
+    }));
     let by_drivers: Vec<Section> =
         drivers().iter().map(|driver| section(driver.name(), of_driver(&**driver))).collect();
     let known = variables.iter().chain(by_drivers.iter().flat_map(|section| &section.findings));

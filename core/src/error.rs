@@ -24,6 +24,11 @@ pub struct Complaint {
     pub help: Cow<'static, str>,
 }
 
+/// So many of what a noun names, as a message says it: `1 dimension`, `2 dimensions`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` is {}; expected {}; help: {}", self.argument, self.value, self.expected, self.help)

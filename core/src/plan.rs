@@ -1,5 +1,6 @@
 //! What a backend executes: validated plain data, without layouts.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -180,6 +181,29 @@ pub enum Family {
         /// Number of the mask's dimensions.
         masked: usize,
     },
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Map => "map",
+            Self::Reduce { fold, .. } => return write!(f, "reduction by {fold:?}"),
+            Self::Scan { fold } => return write!(f, "scan by {fold:?}"),
+            Self::Sort { .. } => "sort",
+            Self::Select { .. } => "selection",
+            Self::Gather { .. } => "gather",
+            Self::Scatter { .. } => "scatter",
+            Self::Search { .. } => "search",
+            Self::Contains { .. } => "search of members",
+            Self::Top { .. } => "choice of the first",
+            Self::Accumulate { op, .. } => return write!(f, "accumulation by {op:?}"),
+            Self::Count { .. } => "count",
+            Self::Histogram { .. } => "histogram",
+            Self::Compress { .. } => "choice by a mask",
+            Self::Runs { .. } => "runs",
+            Self::Expand { .. } => "spread by a mask",
+        })
+    }
 }
 
 /// An axis of an array that is addressed by indices.

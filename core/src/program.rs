@@ -47,7 +47,7 @@ pub enum Arg {
 
 /// One operation of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Step {
+pub struct ProgramStep {
     /// The operation.
     pub op: Op,
     /// Dtype of the operands; for [`Op::Where`], of the two values.
@@ -57,7 +57,7 @@ pub struct Step {
     args: [Arg; MAX_ARITY],
 }
 
-impl Step {
+impl ProgramStep {
     /// The operands, [`Op::arity`] of them.
     #[must_use]
     pub fn operands(&self) -> &[Arg] {
@@ -73,7 +73,7 @@ pub struct Program {
     /// One bit per input: those that are indices, not memory.
     indices: u32,
     consts: SmallVec<[Scalar; 2]>,
-    steps: SmallVec<[Step; 4]>,
+    steps: SmallVec<[ProgramStep; 4]>,
     outputs: SmallVec<[Arg; 1]>,
 }
 
@@ -84,7 +84,7 @@ impl Program {
         &self.inputs
     }
     /// Whether the input of this number is an index: an `int64` that is computed from the place in the iteration space
-    /// instead of read from memory; see [`Operand`](crate::Operand).
+    /// instead of read from memory; see [`Operand`](crate::plan::Operand).
     #[must_use]
     pub const fn is_index(&self, input: usize) -> bool {
         input < MAX_INPUTS && self.indices >> input & 1 == 1
@@ -96,7 +96,7 @@ impl Program {
     }
     /// The steps, each using earlier ones only.
     #[must_use]
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[ProgramStep] {
         &self.steps
     }
     /// What is written, always [`Arg::Step`]s; at least one.
@@ -149,11 +149,34 @@ impl Program {
             indices: 0,
             consts: SmallVec::new(),
             steps: SmallVec::from_elem(
-                Step { op, dtype: from, out: to, args: [Arg::Input(0); MAX_ARITY] },
+                ProgramStep { op, dtype: from, out: to, args: [Arg::Input(0); MAX_ARITY] },
                 1,
             ),
             outputs: SmallVec::from_elem(Arg::Step(0), 1),
         }
+    }
+
+    /// The program that hands input 0 on, with further inputs beside it, which its steps do not read; and that writes a constant as a
+    /// second output, if there is one to be told.
+    pub(crate) fn handing_on(
+        dtype: Dtype,
+        beside: impl IntoIterator<Item = Dtype>,
+        told: Option<Scalar>,
+    ) -> Self {
+        let mut program = Self::convert(dtype, dtype);
+        program.inputs.extend(beside);
+        if let Some(number) = told {
+            let dtype = number.dtype();
+            program.consts.push(number);
+            program.steps.push(ProgramStep {
+                op: Op::Copy,
+                dtype,
+                out: dtype,
+                args: [Arg::Const(0); MAX_ARITY],
+            });
+            program.outputs.push(Arg::Step(1));
+        }
+        program
     }
 
     /// The program that writes a constant.
@@ -165,7 +188,7 @@ impl Program {
             indices: 0,
             consts: SmallVec::from_elem(value, 1),
             steps: SmallVec::from_elem(
-                Step { op: Op::Copy, dtype, out: dtype, args: [Arg::Const(0); MAX_ARITY] },
+                ProgramStep { op: Op::Copy, dtype, out: dtype, args: [Arg::Const(0); MAX_ARITY] },
                 1,
             ),
             outputs: SmallVec::from_elem(Arg::Step(0), 1),
@@ -180,7 +203,7 @@ pub struct ProgramBuilder {
     /// One bit per input: those that are indices, not memory.
     indices: u32,
     consts: SmallVec<[Scalar; 2]>,
-    steps: SmallVec<[Step; 4]>,
+    steps: SmallVec<[ProgramStep; 4]>,
     outputs: SmallVec<[Arg; 1]>,
 }
 
@@ -334,7 +357,7 @@ impl ProgramBuilder {
     fn step(&mut self, op: Op, dtype: Dtype, out: Dtype, operands: &[Arg]) -> Result<Arg> {
         let mut args = [operands[0]; MAX_ARITY];
         args[..operands.len()].copy_from_slice(operands);
-        Self::add(&mut self.steps, Step { op, dtype, out, args }, MAX_STEPS, "steps").map(Arg::Step)
+        Self::add(&mut self.steps, ProgramStep { op, dtype, out, args }, MAX_STEPS, "steps").map(Arg::Step)
     }
 
     fn add<A: smallvec::Array>(

@@ -29,10 +29,10 @@ routes! {
     Fold,
     /// On the calling thread, without a submission: arrays joined.
     Join,
-    /// On the calling thread, without a submission: a sort, a search, a gather or the like.
+    /// On the calling thread, without a submission: elements of a short row at places, or where a mask is true.
+    Move,
+    /// On the calling thread, without a submission: a plan of a sort, a search, a gather, a product or the like.
     Pass,
-    /// On the calling thread, without a submission or a plan: the same of a short row.
-    Row,
     /// An elementwise operation was recorded.
     Recorded,
     /// A reduction was recorded.
@@ -55,6 +55,20 @@ routes! {
     OwnThread,
     /// On the host: parts were published, for several threads to claim.
     Shared,
+}
+
+impl Route {
+    /// The roads of small work: on the calling thread, without a submission.
+    pub const SMALL: &'static [Self] = &[
+        Self::Dense,
+        Self::Gathered,
+        Self::General,
+        Self::Scattered,
+        Self::Fold,
+        Self::Join,
+        Self::Move,
+        Self::Pass,
+    ];
 }
 
 #[cfg(debug_assertions)]

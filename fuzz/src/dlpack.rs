@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stridewise::Dtype;
 use stridewise_exchange::dlpack::{
-    DL_CPU, DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor,
-    FLAG_READ_ONLY, ManagedTensor, VERSION, export, give_back, import,
+    DL_CPU, DL_CUDA_HOST, DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion,
+    DLTensor, FLAG_READ_ONLY, ManagedTensor, VERSION, export, give_back, import,
 };
 use stridewise_exchange::host::host_queue;
 
@@ -105,7 +105,7 @@ fn one<M: ManagedTensor>(rng: &mut Rng, make: fn(DLTensor, DLPackVersion, u64) -
     let elements = if row_major { reach::row_major(&reach::wide(&shape)) } else { reach::wide(&strides) };
     let known = (ndim >= 0 && (ndim as usize) <= stridewise::MAX_NDIM)
         && (!no_shape || ndim == 0)
-        && device_type == DL_CPU
+        && matches!(device_type, DL_CPU | DL_CUDA_HOST)
         && (!M::HAS_FLAGS || version.major == VERSION.major);
     let expected = Dtype::try_from(data_type)
         .ok()

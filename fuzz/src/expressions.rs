@@ -4,7 +4,7 @@
 use stridewise::ops::{self, OpClass};
 use stridewise::{
     ArrayOrScalar, Casting, Dtype, DtypeKind, DtypeSupport, Op, Queue, Reduction, Scalar, SliceItem,
-    UsmArray, UsmKind, can_cast, concat, elementwise, result_type, self_overlaps, with_dtype,
+    UsmArray, UsmKind, backend::self_overlaps, can_cast, concat, elementwise, result_type, with_dtype,
 };
 use stridewise_exchange::host::host_queue;
 

@@ -1,6 +1,9 @@
 //! Layouts from any numbers, slices and rearrangements of them, and their overlap, against enumeration.
 
-use stridewise::{Layout, Order, SliceItem, coalesce, overlaps, same_view, self_overlaps};
+use stridewise::{
+    Layout, Order, SliceItem,
+    backend::{coalesce, overlaps, same_view, self_overlaps},
+};
 
 use crate::random::Rng;
 use crate::reach;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use stridewise::{Dtype, Order, Scalar, UsmArray, self_overlaps};
+use stridewise::{Dtype, Order, Scalar, UsmArray, backend::self_overlaps};
 
 use crate::random::Rng;
 use crate::reach;

@@ -1,6 +1,6 @@
 //! Broadcasting and reshaping, of any shapes, against their definitions.
 
-use stridewise::{Layout, MAX_NDIM, Order, broadcast_shapes, resolve_shape};
+use stridewise::{Layout, MAX_NDIM, Order, backend::resolve_shape, broadcast_shapes};
 
 use crate::layouts::{self, hull, is_small, oracle};
 use crate::random::Rng;

@@ -4,7 +4,7 @@ use stridewise::backend::UsmSupport;
 use stridewise::{Device, UsmKind, devices as root_devices};
 
 /// Forms of the host that are found by name only.
-const VARIANTS: [&str; 3] = ["host:scalar", "host:avx2", "host:avx512"];
+const VARIANTS: [&str; 4] = ["host:scalar", "host:neon", "host:avx2", "host:avx512"];
 
 /// Every root device of this machine, and the host at each further instruction set level that the processor has: at the
 /// highest, which has a name too, it is a root device.

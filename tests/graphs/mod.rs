@@ -5,10 +5,8 @@
 
 mod operations;
 
-use stridewise::backend::{EventStatus, QueueProperties};
-use stridewise::{
-    Context, Device, Dtype, Event, Queue, SliceItem, UsmArray, UsmKind, UsmMemory, self_overlaps,
-};
+use stridewise::backend::{EventStatus, QueueProperties, self_overlaps};
+use stridewise::{Context, Device, Dtype, Event, Queue, SliceItem, UsmArray, UsmKind, UsmMemory};
 
 use crate::model::{Model, get, put};
 use crate::random::Rng;

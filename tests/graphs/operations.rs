@@ -1,10 +1,7 @@
 //! What a graph may do next: each operation, by the engine and by the oracle.
 
-use stridewise::backend::EventStatus;
-use stridewise::{
-    ArrayOrScalar, Dtype, Fold, Op, Queue, Reduction, Scalar, UsmMemory, Weak, concat, elementwise,
-    self_overlaps,
-};
+use stridewise::backend::{EventStatus, Fold, self_overlaps};
+use stridewise::{ArrayOrScalar, Dtype, Op, Queue, Reduction, Scalar, UsmMemory, Weak, concat, elementwise};
 
 use super::{Graph, Handle, name, names};
 use crate::model::{apply, put, reduce, wrap};

@@ -65,8 +65,6 @@ struct Sample {
 }
 
 impl Sample {
-    const ALL: Self = Self { part: 0, parts: 1 };
-
     fn read(text: &str) -> Option<Self> {
         let (part, parts) = text.split_once('/').unwrap_or(("0", text));
         let (part, parts) = (part.parse().ok()?, parts.parse().ok()?);
@@ -106,13 +104,20 @@ pub struct Conformance {
     devices: Vec<Device>,
     expected: &'static [Expectation],
     with_threads: Option<WithThreads>,
+    sample: u64,
 }
 
 impl Conformance {
     /// Of all suites, on these devices.
     #[must_use]
     pub fn of(devices: &[Device]) -> Self {
-        Self { devices: devices.to_vec(), expected: &[], with_threads: None }
+        Self { devices: devices.to_vec(), expected: &[], with_threads: None, sample: 1 }
+    }
+    /// About one case of so many, where `STRIDEWISE_MATRIX_SAMPLE` says nothing else.
+    #[must_use]
+    pub fn sampled(mut self, parts: u64) -> Self {
+        self.sample = parts.max(1);
+        self
     }
     /// With a table of what is known to fail.
     #[must_use]
@@ -132,7 +137,7 @@ impl Conformance {
     pub fn run(self) -> ! {
         let arguments = libtest_mimic::Arguments::from_args();
         let sample = match std::env::var(SAMPLE_VARIABLE) {
-            Err(_) => Sample::ALL,
+            Err(_) => Sample { part: 0, parts: self.sample },
             Ok(text) => match Sample::read(&text) {
                 Some(sample) => sample,
                 None => {

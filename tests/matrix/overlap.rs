@@ -1,7 +1,7 @@
 //! Operands that share memory with the result: what comes out is what a copy of the operands first would give.
 
 use stridewise::{
-    Device, Dtype, Layout, Op, Order, Queue, Scalar, UsmArray, UsmMemory, concat, ops, self_overlaps,
+    Device, Dtype, Layout, Op, Order, Queue, Scalar, UsmArray, UsmMemory, backend::self_overlaps, concat, ops,
 };
 
 use crate::cell::{Case, Check, need, short, wrong};

@@ -257,7 +257,7 @@ fn work_is_ordered_by_what_it_accesses(queue: &Queue) -> Check {
         let x = upload(queue, &numbers(len))?;
         // Recorded, not run.
         let doubled = x.try_mul(&upload(queue, &vec![2.0_f32; len])?)?;
-        let y = Array::<f32>::on(queue).zeros([len])?;
+        let mut y = Array::<f32>::on(queue).zeros([len])?;
         // A reader of what the launch overwrites, recorded before it.
         let early = y.try_add(&x)?;
         let args = [(&doubled).into(), (&y).into(), 1.into(), Scalar::U32(len as u32).into()];

@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use stridewise::{
-    Arg, Dtype, Family, Fold, LaunchPlan, Op, Operand, PointerKind, Program, UsmPtr, pointer_info,
+    Dtype, Op, PointerKind, UsmPtr,
+    backend::{Arg, Family, Fold, LaunchPlan, Operand, Program},
+    pointer_info,
 };
 use stridewise_null::{Logged, NullDevice};
 

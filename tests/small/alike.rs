@@ -89,7 +89,7 @@ fn typed<T: NumElement>(queue: &Queue, data: &[T]) -> Result<Vec<String>> {
         )?;
         results.push(text(&Array::<T>::try_from(array)?)?);
     }
-    let filled = c.copy()?;
+    let mut filled = c.copy()?;
     filled.assign(one)?;
     filled.slice(s![1..])?.assign(&a.slice(s![1..])?)?;
     results.push(text(&filled)?);

@@ -88,12 +88,12 @@ fn what_is_gathered_is_held() {
     }
     let row = large.slice(s![-32..]).unwrap();
     {
-        let _view = row.clone().view_mut().unwrap();
+        let _view = row.share().view_mut().unwrap();
         assert!(matches!(a.try_add(&row).and_then(|sum| sum.wait()), Err(Error::Borrow(_))));
     }
     for round in 1..20 {
         // Submitted, as it takes long: the row is written last.
-        let mut all = large.clone();
+        let mut all = large.share();
         all += 1.0;
         let sums = (&a + &row).to_vec().unwrap();
         assert!(sums.iter().all(|&sum| sum == 2.0 + round as f32), "{round}: {:?}", &sums[..2]);

@@ -5,6 +5,7 @@ mod alike;
 mod apart;
 #[path = "../devices/mod.rs"]
 mod devices;
+mod passes;
 mod products;
 #[path = "../random/mod.rs"]
 mod random;
@@ -465,9 +466,9 @@ fn memory_that_a_thread_keeps_is_free_until_it_is_used_again() {
     let first = &a + &a;
     let start = place(&first);
     assert_eq!(pointer_info(start).bytes, 64);
-    let other = first.clone();
+    let other = first.share();
     drop(first);
-    assert_eq!(pointer_info(start).bytes, 64, "a clone has it still");
+    assert_eq!(pointer_info(start).bytes, 64, "another name has it still");
     assert_ne!(place(&(&a * &a)), start);
     drop(other);
     assert_eq!(pointer_info(start).kind, PointerKind::Unknown);
@@ -480,7 +481,7 @@ fn memory_that_a_thread_keeps_is_free_until_it_is_used_again() {
     let longer = a.broadcast_to([2, 16]).unwrap().copy().unwrap();
     let sum = &longer + &longer;
     assert_ne!(place(&sum), start);
-    // A view keeps the memory, as a clone does.
+    // A view keeps the memory, too.
     let sum = &a + &a;
     let view = sum.slice(s![3..5]).unwrap();
     let start = place(&sum);
@@ -531,7 +532,7 @@ fn memory_with_a_past_is_not_kept() {
 fn elements_are_read_beside_small_work() {
     let device = Device::select("host").unwrap();
     let all = Array::<i64>::on(&device.queue().unwrap()).zeros([8000]).unwrap();
-    let (mut counted, read) = (all.clone(), all.slice(s![-1]).unwrap());
+    let (mut counted, read) = (all.share(), all.slice(s![-1]).unwrap());
     let over = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..2 {

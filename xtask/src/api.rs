@@ -12,7 +12,7 @@ use std::path::Path;
 use clap::{Arg, ArgAction, ArgMatches};
 
 /// Where the listing lies.
-const LISTING: &str = "docs/api.txt";
+pub(crate) const LISTING: &str = "docs/api.txt";
 /// Traits that the compiler implements, and that users count on: what lacks one of them is listed with it, behind a `!`.
 const AUTOMATIC: &[&str] = &["RefUnwindSafe", "Send", "Sync", "Unpin", "UnwindSafe"];
 
@@ -53,6 +53,12 @@ pub(crate) fn compare() -> Result<(), String> {
         "the public names are not those of {LISTING}:\n{complaints}\
          what goes (-) or is renamed breaks users; where that is meant, `cargo xtask api --write` writes the listing"
     ))
+}
+
+/// The names of a listing that a later one lacks.
+pub(crate) fn gone(before: &str, after: &str) -> Vec<String> {
+    let after = whole(after);
+    whole(before).into_iter().filter(|name| !after.contains(name)).collect()
 }
 
 /// Every line with the item before it that it belongs to.
@@ -176,5 +182,9 @@ mod tests {
     fn lines_are_compared_with_their_items() {
         let lines = whole("a (fn)\nb (struct)\n  method c\n");
         assert_eq!(lines.into_iter().collect::<Vec<_>>(), ["a (fn)", "b (struct)", "b (struct): method c"]);
+        assert_eq!(
+            gone("a (fn)\nb (struct)\n  method c\n", "b (struct)\nd (fn)\n"),
+            ["a (fn)", "b (struct): method c"]
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask book`: the documentation site, with warnings as errors and references that lead nowhere refused.
 //!
 //! Sphinx reads Markdown by MyST, with the theme furo: tours and how-to pages for Rust, Python and C in one
-//! place. Three packages from PyPI, pinned, in an environment of their own (123 MB in `target/book`;
+//! place. Four packages from PyPI, pinned, in an environment of their own (123 MB in `target/book`;
 //! installed in 20 s, all pages build in 5 s of processor time). The pages are plain Markdown, so that
 //! rustdoc runs their Rust (`#[doc = include_str!]` in `src/lib.rs`), pytest their Python
 //! (`test_documentation.py`) and the C compiler their C (`ffi/c/tests/programs.rs`). RELIABILITY is
@@ -73,4 +73,13 @@ pub(crate) fn build() -> Result<(), String> {
     ]);
     sphinx.args(["--nitpicky", "--builder", "html", "--doctree-dir", "target/book/doctrees", "docs/site"]);
     crate::run_to_end(sphinx.arg(pages()))
+}
+
+/// Looks at every page of the site that was built, in a browser.
+///
+/// # Errors
+/// A page is wider than its window, lacks a picture, or leads nowhere; there is no browser.
+pub(crate) fn walk() -> Result<(), String> {
+    let mut python = Command::new(python::program_of(&environment(), "python"));
+    crate::run_to_end(python.current_dir(crate::root()).arg("docs/site/walk.py").arg(pages()))
 }

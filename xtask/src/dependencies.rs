@@ -2,31 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
 use spdx::{Expression, Licensee, ParseMode};
 
-/// What programs and other languages link.
-const SHIPPED: &[&str] = &["stridewise", "stridewise-c", "stridewise-python"];
-
-/// Every crate that any feature on any system needs, by its id, as cargo tells it.
-fn metadata() -> Value {
-    let ask = |more: &[&str]| {
-        let mut command = crate::cargo();
-        command.args(["metadata", "--format-version", "1", "--locked", "--all-features"]).args(more);
-        command.output().expect("cargo starts")
-    };
-    let mut output = ask(&[]);
-    if !output.status.success() {
-        // Without a network, crates of other systems may be missing.
-        output = ask(&["--offline", "--filter-platform", &crate::packages::host_target().unwrap()]);
-    }
-    assert!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("cargo writes JSON")
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or_default()
-}
+use crate::crates::{linked, metadata, text};
 
 /// The licences that are allowed, and those of single crates.
 fn allowed() -> (Vec<Licensee>, BTreeMap<String, Vec<Licensee>>) {
@@ -49,7 +27,7 @@ fn satisfied(expression: &Expression, by: &[Licensee]) -> bool {
 
 #[test]
 fn every_crate_has_a_licence_that_is_allowed() {
-    let metadata = metadata();
+    let metadata = metadata().unwrap();
     let (allowed, exceptions) = allowed();
     let mut used = BTreeSet::new();
     for package in metadata["packages"].as_array().unwrap() {
@@ -72,36 +50,10 @@ fn every_crate_has_a_licence_that_is_allowed() {
 
 #[test]
 fn what_is_shipped_needs_no_exception() {
-    let metadata = metadata();
     let (_, exceptions) = allowed();
-    let names: BTreeMap<&str, &str> = metadata["packages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|package| (text(package, "id"), text(package, "name")))
-        .collect();
-    let nodes: BTreeMap<&str, &Value> = metadata["resolve"]["nodes"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|node| (text(node, "id"), node))
-        .collect();
-    let mut open: Vec<&str> = nodes.keys().copied().filter(|id| SHIPPED.contains(&names[id])).collect();
-    assert_eq!(open.len(), SHIPPED.len());
-    let mut linked: BTreeSet<&str> = open.iter().copied().collect();
-    while let Some(id) = open.pop() {
-        for needed in nodes[id]["deps"].as_array().unwrap() {
-            // What builds or tests a crate is not linked into it.
-            let normal = needed["dep_kinds"].as_array().unwrap().iter().any(|kind| kind["kind"].is_null());
-            if normal && linked.insert(text(needed, "pkg")) {
-                open.push(text(needed, "pkg"));
-            }
-        }
-    }
-    assert!(linked.len() > 30, "{linked:?}");
-    let wrong: Vec<&str> =
-        linked.iter().map(|id| names[id]).filter(|name| exceptions.contains_key(*name)).collect();
-    assert!(wrong.is_empty(), "{wrong:?}");
+    let linked = linked().unwrap();
+    let wrong: Vec<_> = linked.keys().filter(|(name, _)| exceptions.contains_key(name)).collect();
+    assert!(linked.len() > 30 && wrong.is_empty(), "{wrong:?}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ const SOURCES: &[&str] = &["rs", "py", "pyi", "toml", "c", "h", "cl", "yml"];
 /// Folders that are no part of the sources.
 const LEFT_OUT: &[&str] = &["target", "out"];
 /// Names of others, which no source of ours has.
-const FOREIGN: &[&str] = &["OPENCL_LAYERS", "PR_SET_MDWE"];
+const FOREIGN: &[&str] = &["OPENCL_LAYERS", "PR_SET_MDWE", "shallow_clone", "vstore_half"];
 
 /// All files of the project, from the root.
 fn files(root: &Path) -> Vec<PathBuf> {

@@ -1,11 +1,13 @@
 //! Development tasks: `cargo xtask <command>`.
 //!
 //! A command is a module with a [`Command`] and one entry in [`COMMANDS`]. Everything here is the standard library and
-//! clap: the tasks must start on a machine that has nothing but cargo.
+//! small crates in pure Rust: the tasks must start on a machine that has nothing but cargo.
 
 mod api;
+mod arm;
 mod bench;
 mod book;
+mod crates;
 mod demo;
 #[cfg(test)]
 mod dependencies;
@@ -16,12 +18,15 @@ mod fuzz;
 mod install_c;
 mod layers;
 mod matrix;
+mod nvrtc;
 mod opencl;
 mod packages;
 mod programs;
 mod python;
+mod release;
 mod soak;
 mod steps;
+mod targets;
 mod test;
 mod ulp;
 mod wheel;
@@ -56,6 +61,9 @@ const COMMANDS: &[Command] = &[
     wheel::COMMAND,
     book::COMMAND,
     install_c::COMMAND,
+    targets::COMMAND,
+    release::COMMAND,
+    release::THIRD_PARTY,
     layers::COMMAND,
     api::COMMAND,
 ];

@@ -17,8 +17,8 @@ const EXPECTED: &str = "fails as expected: ";
 /// Reports that are shown of those that a runtime has written.
 const SHOWN_BYTES: usize = 8192;
 
-/// The OpenCL backend's tests that run on the devices there are.
-const ON_DEVICES: &[&str] = &["stridewise_opencl", "kept", "moving"];
+/// The tests of kernels' texts and of the OpenCL backend that run on the devices there are.
+const ON_DEVICES: &[&str] = &["stridewise_emit", "stridewise_opencl", "kept", "moving"];
 
 pub(crate) const COMMAND: crate::Command = crate::Command {
     name: "matrix",
@@ -42,7 +42,7 @@ pub(crate) fn on_runtime(runtime: &Runtime) -> Result<(), String> {
     on_devices(None, Some(runtime))
 }
 
-/// Runs the OpenCL backend's own tests that a device takes part in, of every form of its kernels, on the devices of a
+/// Runs the tests of the texts and of the OpenCL backend that a device takes part in, of every form of its kernels, on the devices of a
 /// runtime.
 ///
 /// # Errors

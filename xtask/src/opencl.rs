@@ -45,7 +45,7 @@ pub(crate) const POCL: Runtime = Runtime {
     by_hand: "Debian, Ubuntu: ocl-icd-libopencl1 pocl-opencl-icd; Fedora: ocl-icd pocl",
     tests: EVERY_TEST,
     skipped: &[],
-    sample: 96,
+    sample: 192,
     concurrent: true,
     reports: false,
 };
@@ -66,7 +66,7 @@ pub(crate) const OCLGRIND: Runtime = Runtime {
     // through; special values change none of it. It takes no threads, see below.
     tests: "/f32/opencl:",
     skipped: &["special::", "reduce_special::", "sources::threads"],
-    sample: 48,
+    sample: 96,
     // It ends with an assertion of its own.
     concurrent: false,
     reports: true,

@@ -14,6 +14,8 @@ pub(crate) const MPFR_FEATURE: &str = "stridewise-ulp/mpfr";
 const C_PACKAGES: &[&str] = &["gcc", "libc6-dev", "pkg-config"];
 /// The Debian packages behind the fuzzer.
 const CPP_PACKAGES: &[&str] = &["g++"];
+/// The Debian packages behind the walk through the site: a browser, and a font.
+const CHROMIUM_PACKAGES: &[&str] = &["chromium", "fonts-dejavu-core"];
 /// The Debian packages behind the differential test.
 const NUMPY_PACKAGES: &[&str] = &["python3", "python3-numpy"];
 
@@ -27,16 +29,13 @@ pub(crate) fn have_hwloc() -> bool {
 /// # Errors
 /// A message that says what is missing and why it could not be installed.
 pub(crate) fn ensure_hwloc() -> Result<(), String> {
-    if have_hwloc() {
-        return Ok(());
-    }
     let by_hand = format!(
         "install the packages of your distribution by hand (Debian, Ubuntu: {}; Fedora: hwloc-devel systemd-devel \
          pkgconf-pkg-config), or leave the steps out that need them with `--without libraries`",
         HWLOC_PACKAGES.join(" ")
     );
-    install(HWLOC_PACKAGES).map_err(|why| format!("hwloc and libudev are missing, and {why}; {by_hand}"))?;
-    if have_hwloc() { Ok(()) } else { Err(format!("pkg-config does not find hwloc and libudev; {by_hand}")) }
+    let said = ["hwloc and libudev are missing", "pkg-config does not find hwloc and libudev", &by_hand];
+    ensure(have_hwloc, HWLOC_PACKAGES, said)
 }
 
 /// Whether the feature `mpfr` can be built here: MPFR's file for pkg-config asks for GMP's.
@@ -49,17 +48,14 @@ fn have_mpfr() -> bool {
 /// # Errors
 /// A message that says what is missing and why it could not be installed.
 pub(crate) fn ensure_mpfr() -> Result<(), String> {
-    if have_mpfr() {
-        return Ok(());
-    }
     let packages = [MPFR_PACKAGES, &["pkg-config"]].concat();
     let by_hand = format!(
         "install the packages of your distribution by hand (Debian, Ubuntu: {}; Fedora: gmp-devel mpfr-devel), or leave the steps \
          out that need them with `--without libraries`",
         packages.join(" ")
     );
-    install(&packages).map_err(|why| format!("GMP and MPFR are missing, and {why}; {by_hand}"))?;
-    if have_mpfr() { Ok(()) } else { Err(format!("pkg-config does not find GMP and MPFR; {by_hand}")) }
+    let said = ["GMP and MPFR are missing", "pkg-config does not find GMP and MPFR", &by_hand];
+    ensure(have_mpfr, &packages, said)
 }
 
 /// Whether C programs can be built against installed libraries.
@@ -72,16 +68,13 @@ fn have_c() -> bool {
 /// # Errors
 /// A message that says what is missing and why it could not be installed.
 pub(crate) fn ensure_c() -> Result<(), String> {
-    if have_c() {
-        return Ok(());
-    }
     let by_hand = format!(
         "install a C compiler and pkg-config by hand (Debian, Ubuntu: {}), or leave the steps out that need them with \
          `--without c-compiler`",
         C_PACKAGES.join(" ")
     );
-    install(C_PACKAGES).map_err(|why| format!("cc or pkg-config is missing, and {why}; {by_hand}"))?;
-    if have_c() { Ok(()) } else { Err(format!("cc and pkg-config do not start; {by_hand}")) }
+    let said = ["cc or pkg-config is missing", "cc and pkg-config do not start", &by_hand];
+    ensure(have_c, C_PACKAGES, said)
 }
 
 /// Installs what the fuzzer is built by, where it is missing.
@@ -90,13 +83,19 @@ pub(crate) fn ensure_c() -> Result<(), String> {
 /// A message that says what is missing and why it could not be installed.
 pub(crate) fn ensure_cpp() -> Result<(), String> {
     let there = || std::env::var_os("CXX").is_some() || succeeds("c++", ["--version"]);
-    if there() {
-        return Ok(());
-    }
     let by_hand = "install a C++ compiler by hand (Debian, Ubuntu: g++; Fedora: gcc-c++), name one in the variable CXX, or \
                    leave the step out that needs it with `--without fuzz`";
-    install(CPP_PACKAGES).map_err(|why| format!("c++ is missing, and {why}; {by_hand}"))?;
-    if there() { Ok(()) } else { Err(format!("c++ does not start; {by_hand}")) }
+    ensure(there, CPP_PACKAGES, ["c++ is missing", "c++ does not start", by_hand])
+}
+
+/// Installs the browser that the site is looked at with, where there is none.
+///
+/// # Errors
+/// A message that says what is missing and why it could not be installed.
+pub(crate) fn ensure_chromium() -> Result<(), String> {
+    let there = || ["chromium", "google-chrome"].iter().any(|browser| succeeds(browser, ["--version"]));
+    let by_hand = "install Chromium by hand (Debian, Fedora: chromium), or leave the step out that needs it with `--without chromium`";
+    ensure(there, CHROMIUM_PACKAGES, ["there is no Chromium", "Chromium does not start", by_hand])
 }
 
 /// Whether Python has NumPy: the one of the path, or the system's, which the packages are for. The test looks there too.
@@ -109,13 +108,22 @@ fn have_numpy() -> bool {
 /// # Errors
 /// A message that says what is missing and why it could not be installed.
 pub(crate) fn ensure_numpy() -> Result<(), String> {
-    if have_numpy() {
-        return Ok(());
-    }
     let by_hand = "install NumPy by hand (Debian, Ubuntu: python3-numpy; elsewhere: pip install numpy), or leave the \
                    test out with `--without numpy`";
-    install(NUMPY_PACKAGES).map_err(|why| format!("python3 has no NumPy, and {why}; {by_hand}"))?;
-    if have_numpy() { Ok(()) } else { Err(format!("python3 does not find NumPy; {by_hand}")) }
+    ensure(have_numpy, NUMPY_PACKAGES, ["python3 has no NumPy", "python3 does not find NumPy", by_hand])
+}
+
+/// Installs packages where something is not there. Said are what is missing, what is so where they do not help, and what to do by hand.
+///
+/// # Errors
+/// A message of these.
+fn ensure(there: impl Fn() -> bool, packages: &[&str], said: [&str; 3]) -> Result<(), String> {
+    if there() {
+        return Ok(());
+    }
+    let [missing, still, by_hand] = said;
+    install(packages).map_err(|why| format!("{missing}, and {why}; {by_hand}"))?;
+    if there() { Ok(()) } else { Err(format!("{still}; {by_hand}")) }
 }
 
 /// Installs Debian packages without asking anything.

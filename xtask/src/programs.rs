@@ -30,11 +30,18 @@ impl Program {
         if !output.status.success() {
             return Err(format!("{line} failed ({})", output.status));
         }
-        let messages = String::from_utf8_lossy(&output.stdout);
-        messages
-            .lines()
-            .find_map(|message| Self::read(message, name))
-            .ok_or_else(|| format!("{line} builds no test `{name}`"))
+        Self::only(&String::from_utf8_lossy(&output.stdout), name)
+            .map_err(|what| format!("{line} builds {what} `{name}`"))
+    }
+
+    /// The one program of this name that cargo's messages speak of. The order of packages is not ours: of two, either could be first.
+    fn only(messages: &str, name: &str) -> Result<Self, &'static str> {
+        let mut found = messages.lines().filter_map(|message| Self::read(message, name));
+        match (found.next(), found.next()) {
+            (Some(program), None) => Ok(program),
+            (None, _) => Err("no test"),
+            (Some(_), Some(_)) => Err("several tests"),
+        }
     }
 
     /// What a message of cargo's says of the program of a test.
@@ -74,6 +81,9 @@ mod tests {
         let program = Program::read(message, "matrix").unwrap();
         assert_eq!((program.path, program.folder), (PathBuf::from("/t/matrix-1"), PathBuf::from("/a/b")));
         assert!(Program::read(message, "numpy").is_none());
+        let other = message.replace("/a/b/", "/a/c/");
+        assert!(Program::only(message, "matrix").is_ok());
+        assert_eq!(Program::only(&format!("{other}\n{message}"), "matrix").err(), Some("several tests"));
         assert!(
             Program::read(&message.replace("\"/t/matrix-1\",\"fresh\"", "null,\"fresh\""), "matrix")
                 .is_none()

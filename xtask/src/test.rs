@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 use crate::packages::{self, host_target};
 use crate::programs::Program;
 use crate::steps::{Step, run_all};
-use crate::{matrix, opencl, python};
+use crate::{matrix, nvrtc, opencl, python};
 
 /// The oldest toolchain that must build the library; `rust-version` of the workspace.
 const OLDEST_TOOLCHAIN: &str = "1.89";
@@ -32,13 +32,16 @@ fn test_program(name: &str, variable: &str) -> Result<(), String> {
 const TEMPLATE_SAMPLE: &str = "50";
 
 /// The crates that are published, in the order in which they are: each behind those that it needs.
-const CRATES: &[&str] = &[
+pub(crate) const CRATES: &[&str] = &[
     "stridewise-core",
     "stridewise-macros",
     "stridewise-native",
     "stridewise-host",
+    "stridewise-emit",
+    "stridewise-cuda",
     "stridewise-opencl",
     "stridewise-null",
+    "stridewise-emulated",
     "stridewise-numerics",
     "stridewise",
     "stridewise-conformance",
@@ -54,29 +57,22 @@ const ROOTS: &[&str] = &["src/lib.rs", "lib.rs"];
 pub(crate) const COMMAND: crate::Command = crate::Command {
     name: "test",
     about: "Install what the checks need and run all of them",
-    arguments: |command| {
-        command
-            .arg(flag("list", "Print the steps instead of running them"))
-            .arg(flag("quick", "Leave the slow steps out"))
-            .arg(
-                Arg::new("only")
-                    .long("only")
-                    .value_name("NAME")
-                    .action(ArgAction::Append)
-                    .help("Run this step alone; may be given several times"),
-            )
-            .arg(
-                Arg::new("without")
-                    .long("without")
-                    .value_name("NAME")
-                    .action(ArgAction::Append)
-                    .help("Leave out this step and the steps that need it; may be given several times"),
-            )
-    },
-    run,
+    arguments: |command| choice(command).arg(flag("quick", "Leave the slow steps out")),
+    run: |arguments| run_chosen(steps()?, arguments, arguments.get_flag("quick")),
 };
 
-fn flag(name: &'static str, help: &'static str) -> Arg {
+/// The arguments that choose among steps.
+pub(crate) fn choice(command: clap::Command) -> clap::Command {
+    let names = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name("NAME").action(ArgAction::Append).help(help)
+    };
+    command
+        .arg(flag("list", "Print the steps instead of running them"))
+        .arg(names("only", "Run this step alone; may be given several times"))
+        .arg(names("without", "Leave out this step and the steps that need it; may be given several times"))
+}
+
+pub(crate) fn flag(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).help(help).action(ArgAction::SetTrue)
 }
 
@@ -181,6 +177,10 @@ fn steps() -> Result<Vec<Step>, String> {
         // Intel's compiler takes ten minutes over them.
         .by_name()
         .needs("intel-opencl"),
+        Step::call("nvrtc", "NVRTC, the compiler of CUDA C++, installed where it is missing", nvrtc::ensure).slow(),
+        Step::call("texts-cuda", "a sample of the kernels' texts is compiled by NVRTC, for three capabilities", nvrtc::texts)
+            .slow()
+            .needs("nvrtc"),
         Step::call("oclgrind", "Oclgrind, for the matrix, installed where it is missing", || {
             opencl::OCLGRIND.ensure()
         })
@@ -258,6 +258,10 @@ fn steps() -> Result<Vec<Step>, String> {
         .slow()
         .needs("wheel"),
         Step::call("book", "the documentation site, with warnings as errors", crate::book::build).slow(),
+        Step::call("chromium", "Chromium, for the site, installed where it is missing", packages::ensure_chromium).slow(),
+        Step::call("site", "every page in a browser, for a desk and a phone, light and dark; every link", crate::book::walk)
+            .slow()
+            .needs("chromium"),
         Step::call("demo", "the main example writes its picture", crate::demo::show).slow(),
         // One build for both: what a plain build has, and the sanitizer.
         Step::cargo(
@@ -279,6 +283,14 @@ fn steps() -> Result<Vec<Step>, String> {
         .with("STRIDEWISE_CASES", "100000")
         .slow(),
     ];
+    steps.push(
+        Step::call(
+            "aarch64",
+            "tests of core and of the host's kernels on 64-bit Arm, by QEMU, on two processors",
+            crate::arm::test,
+        )
+        .by_name(),
+    );
     steps.push(
         Step::cargo(
             "thread-sanitizer",
@@ -306,10 +318,13 @@ fn steps() -> Result<Vec<Step>, String> {
     Ok(steps.into_iter().map(quiet).collect())
 }
 
-fn run(arguments: &ArgMatches) -> Result<(), String> {
-    let steps = steps()?;
+/// Runs the steps that [`choice`]'s arguments leave, or lists them.
+///
+/// # Errors
+/// A step failed, or there is none of a name.
+pub(crate) fn run_chosen(steps: Vec<Step>, arguments: &ArgMatches, quick: bool) -> Result<(), String> {
     let names = |id: &str| arguments.get_many::<String>(id).unwrap_or_default().cloned().collect::<Vec<_>>();
-    let steps = chosen(steps, &names("only"), &names("without"), arguments.get_flag("quick"))?;
+    let steps = chosen(steps, &names("only"), &names("without"), quick)?;
     if arguments.get_flag("list") {
         let width = steps.iter().map(|step| step.name.len()).max().unwrap_or(0);
         for step in &steps {
@@ -370,7 +385,7 @@ fn fetch() -> Result<(), String> {
 }
 
 /// Asks cargo for the files of the packages, and makes the packages.
-fn package() -> Result<(), String> {
+pub(crate) fn package() -> Result<(), String> {
     for package in CRATES {
         let output = crate::cargo()
             .args(["package", "--list", "--allow-dirty", "--offline", "--package", package])

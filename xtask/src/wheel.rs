@@ -41,7 +41,8 @@ pub(crate) const COMMAND: crate::Command = crate::Command {
     },
 };
 
-fn folder() -> PathBuf {
+/// Where everything lies that is published.
+pub(crate) fn folder() -> PathBuf {
     crate::root().join("target").join("dist")
 }
 
@@ -50,6 +51,14 @@ fn folder() -> PathBuf {
 /// # Errors
 /// The tools cannot be had, or the build fails; the wheel needs a newer C library than it should.
 fn build(profile: &str) -> Result<[PathBuf; 2], String> {
+    for old in python::files_in(&folder(), "") {
+        std::fs::remove_file(&old).map_err(|error| format!("{}: {error}", old.display()))?;
+    }
+    Ok([wheel(profile)?, source()?])
+}
+
+/// maturin with a command, whose files go into the folder; and the environment that it is in.
+fn maturin(command: &str) -> Result<(Command, PathBuf), String> {
     let tools = folder().join("tools");
     let maturin = python::program_of(&tools, "maturin");
     if !maturin.exists()
@@ -58,22 +67,27 @@ fn build(profile: &str) -> Result<[PathBuf; 2], String> {
         python::new_environment(&tools)?;
         crate::run_to_end(python::pip_install_into(&tools).args(TOOLS))?;
     }
-    for old in python::files_in(&folder(), "") {
-        std::fs::remove_file(&old).map_err(|error| format!("{}: {error}", old.display()))?;
-    }
-    let maturin = |command: &str| {
-        let mut maturin = Command::new(&maturin);
-        maturin.current_dir(crate::root()).args([
-            command,
-            "--manifest-path",
-            "ffi/python/Cargo.toml",
-            "--out",
-        ]);
-        maturin.arg(folder());
-        maturin
-    };
-    crate::run_to_end(&mut maturin("sdist"))?;
-    let mut wheel = maturin("build");
+    let mut maturin = Command::new(&maturin);
+    maturin.current_dir(crate::root()).args([command, "--manifest-path", "ffi/python/Cargo.toml", "--out"]);
+    maturin.arg(folder());
+    Ok((maturin, tools))
+}
+
+/// Builds the source, in place of one that is there.
+///
+/// # Errors
+/// As for [`build`].
+pub(crate) fn source() -> Result<PathBuf, String> {
+    crate::run_to_end(&mut maturin("sdist")?.0)?;
+    one(".tar.gz")
+}
+
+/// Builds the wheel.
+///
+/// # Errors
+/// As for [`build`].
+pub(crate) fn wheel(profile: &str) -> Result<PathBuf, String> {
+    let (mut wheel, tools) = maturin("build")?;
     wheel.args(["--locked", "--zig", "--compatibility", COMPATIBILITY, "--profile", profile]);
     // maturin asks a Python for zig: the first one that there is, unless it is told which.
     let python = python::program_of(&tools, "python");
@@ -83,23 +97,25 @@ fn build(profile: &str) -> Result<[PathBuf; 2], String> {
         .env("VIRTUAL_ENV", &tools)
         .env("CARGO_ZIGBUILD_PYTHON_PATH", &python);
     crate::run_to_end(&mut wheel)?;
-    let one = |end: &str| match &python::files_in(&folder(), end)[..] {
-        [file] => Ok(file.clone()),
-        found => Err(format!("{} files {end} in {}; expected one", found.len(), folder().display())),
+    one(".whl")
+}
+
+/// The only file of the folder that ends like this.
+fn one(end: &str) -> Result<PathBuf, String> {
+    let found = python::files_in(&folder(), end);
+    let [file] = &found[..] else {
+        return Err(format!("{} files {end} in {}; expected one", found.len(), folder().display()));
     };
-    let built = [one(".whl")?, one(".tar.gz")?];
-    for file in &built {
-        let bytes = std::fs::metadata(file).map_err(|error| format!("{}: {error}", file.display()))?.len();
-        println!("{} ({:.1} MB)", file.display(), bytes as f64 / 1e6);
-    }
-    Ok(built)
+    let bytes = std::fs::metadata(file).map_err(|error| format!("{}: {error}", file.display()))?.len();
+    println!("{} ({:.1} MB)", file.display(), bytes as f64 / 1e6);
+    Ok(file.clone())
 }
 
 /// Installs a file into a clean environment, and runs what it installs.
 ///
 /// # Errors
 /// It cannot be installed, or does not compute.
-fn trial(file: &Path, name: &str, profile: &str) -> Result<(), String> {
+pub(crate) fn trial(file: &Path, name: &str, profile: &str) -> Result<(), String> {
     let clean = folder().join(format!("trial-{name}"));
     if clean.exists() {
         std::fs::remove_dir_all(&clean).map_err(|error| format!("{}: {error}", clean.display()))?;

@@ -39,6 +39,7 @@ pub(crate) fn findings() -> Vec<Finding> {
         Some(format!("{} {}", quota?.trim(), period?.trim()))
     });
     findings.extend(quota_of_group(allowed, available_threads(), quota.as_deref()));
+    findings.extend(binding(topology::may_bind()));
     if cfg!(target_os = "linux") {
         findings.push(huge_pages(text(HUGE_PAGES).as_deref()));
     }
@@ -46,6 +47,7 @@ pub(crate) fn findings() -> Vec<Finding> {
     if let Some(limits) = text("/proc/self/limits") {
         findings.extend(locked(&limits));
         findings.extend(address_space(&limits));
+        findings.extend(data(&limits));
     }
     findings.push(Finding::of_switch(GUARD_VARIABLE, "the guard of device memory"));
     if !Path::new("/proc/cpuinfo").exists() {
@@ -56,7 +58,7 @@ pub(crate) fn findings() -> Vec<Finding> {
 
 fn instructions(processor: Isa, used: Isa) -> Finding {
     const SUBJECT: &str = "instructions";
-    if !cfg!(target_arch = "x86_64") {
+    if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
         return Finding::fine(SUBJECT, "those that the target has at the least, of which there is one level");
     }
     if used < processor {
@@ -106,6 +108,13 @@ fn affinity(allowed: usize, online: Option<usize>) -> Option<Finding> {
     } else {
         Finding::fine("affinity", text)
     })
+}
+
+fn binding(may: bool) -> Option<Finding> {
+    let text = "the system refuses to bind threads to processors (sched_setaffinity): it moves workers about, and away from \
+                their caches";
+    let remedy = "allow that call in the filter of system calls (docker: --security-opt seccomp=PROFILE)";
+    (!may).then(|| Finding::note("binding", text, remedy))
 }
 
 /// `quota` is `max` or a time, and the period that it is of, in microseconds. The file is that of the process's own group where
@@ -176,6 +185,13 @@ fn address_space(limits: &str) -> Option<Finding> {
     Some(Finding::note("address space", text, "ulimit -v unlimited"))
 }
 
+fn data(limits: &str) -> Option<Finding> {
+    let bytes = limit(limits, "Max data size")?;
+    let text =
+        format!("up to {} MiB for everything that the process writes to, arrays among it", bytes >> 20);
+    Some(Finding::note("data", text, "ulimit -d unlimited"))
+}
+
 #[cfg(test)]
 mod tests {
     use stridewise_core::Error;
@@ -216,6 +232,7 @@ mod tests {
         assert_eq!(quota(Some("-1 100000")).unwrap().health, Health::Fine);
         assert_eq!(quota(None), None);
         assert_eq!(quota_of_group(8, 4, None).unwrap().health, Health::Note);
+        assert!(binding(true).is_none() && binding(false).unwrap().health == Health::Note);
     }
 
     #[test]
@@ -231,5 +248,8 @@ mod tests {
         assert_eq!(address_space(limits), None);
         let small = limits.replace("unlimited ", "1048576   ");
         assert_eq!(address_space(&small).unwrap().remedy, "ulimit -v unlimited");
+        assert_eq!(data(limits), None);
+        let small = "Max data size             268435456            268435456            bytes\n";
+        assert!(data(small).unwrap().text.starts_with("up to 256 MiB"), "{:?}", data(small));
     }
 }

@@ -4,12 +4,12 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::ThreadPool;
 use stridewise_core::backend::{
-    Capabilities, Device, DeviceInfo, DeviceType, Driver, Finding, Partition, Queue, QueueProperties,
-    RawAllocation, SignalHandle, Support,
+    Capabilities, Device, DeviceInfo, DeviceType, Driver, Finding, LaunchPlan, Partition, Queue,
+    QueueProperties, RawAllocation, SignalHandle, Support,
 };
 use stridewise_core::kernel::{Kernel, LaunchOptions};
 use stridewise_core::memory::UsmKind;
-use stridewise_core::{Error, LaunchPlan, Result};
+use stridewise_core::{Error, Result};
 
 use crate::device::HostDevice;
 use crate::simd::Isa;

@@ -8,10 +8,10 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use stridewise_core::backend::{Command, is_switched_on};
+use stridewise_core::backend::{Command, LaunchPlan, is_switched_on};
 use stridewise_core::kernel::KernelArgument;
 use stridewise_core::memory::UsmPtr;
-use stridewise_core::{Error, LaunchPlan, Result};
+use stridewise_core::{Error, Result};
 
 #[cfg(unix)]
 pub(crate) use table::{map, resolve, unmap};

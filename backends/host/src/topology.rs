@@ -198,6 +198,24 @@ pub(crate) fn bind_current(cpus: &[usize]) {
     let _ = cpus;
 }
 
+/// Whether the system lets a thread choose its processors: the calling thread chooses those that it has already. `true` where
+/// that cannot be known.
+pub(crate) fn may_bind() -> bool {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        let bytes = size_of::<libc::cpu_set_t>();
+        // SAFETY: a `cpu_set_t` is a plain bit mask, for which all zeros is the empty set; the first call writes no more than
+        // the bytes that it is told of, the second reads as many and changes the calling thread only.
+        unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            libc::sched_getaffinity(0, bytes, &raw mut set) != 0
+                || libc::sched_setaffinity(0, bytes, &raw const set) == 0
+        }
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    true
+}
+
 fn memory_bytes() -> u64 {
     let info = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let machine = field(&info, "MemTotal")

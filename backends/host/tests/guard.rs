@@ -5,9 +5,11 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command as Process, Output};
 use std::sync::Arc;
 
-use stridewise_core::backend::{Command, Device, Queue, QueueProperties};
+use stridewise_core::backend::{
+    Command, Device, Family, LaunchPlan, Operand, Program, Queue, QueueProperties,
+};
 use stridewise_core::memory::{UsmKind, UsmPtr};
-use stridewise_core::{Dtype, Family, LaunchPlan, Op, Operand, Program};
+use stridewise_core::{Dtype, Op};
 use stridewise_host::{device_with, guard_device_memory};
 
 const CHILD: &str = "STRIDEWISE_TEST_CHILD";

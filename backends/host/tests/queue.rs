@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use stridewise_core::backend::{
-    Command, Dependency, Device, Event, EventStatus, Queue, QueueProperties, RawAllocation, Wait,
+    Command, Dependency, Device, Event, EventStatus, Family, LaunchPlan, Operand, Program, Queue,
+    QueueProperties, RawAllocation, Wait,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
-use stridewise_core::{Dtype, Error, Family, LaunchPlan, Op, Operand, Program, Result};
+use stridewise_core::{Dtype, Error, Op, Result};
 use stridewise_host::device_with;
 
 const THREADS: [usize; 4] = [1, 2, 4, 8];

@@ -9,12 +9,12 @@ use std::time::Duration;
 use stridewise_core::backend::primitives::{Mutex, MutexGuard};
 use stridewise_core::backend::{
     Aspect, Backlog, Capabilities, Command, Dependency, Device, DeviceInfo, DeviceType, Driver, Event,
-    EventStatus, HostAccess, Partition, Profile, Queue, QueueProperties, RawAllocation, Signal, SignalHandle,
-    Submitted, Support, UsmSupport, Wait,
+    EventStatus, HostAccess, LaunchPlan, Partition, Profile, Queue, QueueProperties, RawAllocation, Signal,
+    SignalHandle, Submitted, Support, UsmSupport, Wait,
 };
 use stridewise_core::kernel::{Kernel, LaunchOptions};
 use stridewise_core::memory::{UsmKind, UsmPtr};
-use stridewise_core::{Dtype, Error, LaunchPlan, Result};
+use stridewise_core::{Dtype, Error, Result};
 
 use crate::DRIVER;
 use crate::log::{Logged, LoggedWait, Submission};
@@ -367,6 +367,11 @@ impl Device for NullDevice {
 
     fn capabilities(&self) -> &Capabilities {
         &self.0.capabilities
+    }
+
+    /// It works on nothing, so where others know its memory, any of theirs may be it.
+    fn kind_of(&self, _ptr: UsmPtr) -> Option<UsmKind> {
+        self.0.capabilities.exchange.map(|_| UsmKind::Device)
     }
 
     fn supports_kernel(&self, _kernel: &Kernel, options: LaunchOptions) -> Support {

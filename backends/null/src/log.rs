@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use stridewise_core::backend::{Advice, Command, Dependency, Event, EventStatus};
+use stridewise_core::backend::{Advice, Command, Dependency, Event, EventStatus, LaunchPlan, Operand};
 use stridewise_core::kernel::{Kernel, KernelArgument, KernelLaunch, Object};
 use stridewise_core::memory::UsmPtr;
-use stridewise_core::{Dtype, Error, LaunchPlan, Operand, Result};
+use stridewise_core::{Dtype, Error, Result};
 
 /// A command as the log keeps it: without the function of a host task.
 #[derive(Clone, Debug)]

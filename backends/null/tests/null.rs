@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stridewise_core::backend::{
-    Aspect, Command, Dependency, Device, Driver, Event, EventStatus, Queue, QueueProperties, Signal, Support,
-    UsmSupport, Wait,
+    Aspect, Command, Dependency, Device, Driver, Event, EventStatus, Family, Fold, LaunchPlan, Operand,
+    Program, Queue, QueueProperties, Signal, Support, UsmSupport, Wait,
 };
 use stridewise_core::kernel::{Coordinate, Kernel, KernelBuilder, Level};
 use stridewise_core::memory::{UsmKind, UsmPtr};
-use stridewise_core::{Dtype, Error, Family, Fold, LaunchPlan, Op, Operand, Program, UsmArray, Weak, s};
+use stridewise_core::{Dtype, Error, Op, UsmArray, Weak, s};
 use stridewise_null::{NullConfig, NullDevice, NullDriver};
 
 fn device() -> NullDevice {

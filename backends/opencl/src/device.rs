@@ -25,19 +25,19 @@ use opencl3::memory as mem;
 use opencl3::types::{cl_device_id, cl_kernel, cl_platform_id};
 use stridewise_core::backend::sync::Section;
 use stridewise_core::backend::{
-    AffinityDomain, Aspect, Backlog, Capabilities, CompiledKernel, Device, DeviceInfo, DeviceType, Language,
-    Partition, Queue, QueueProperties, RawAllocation, Signal, SignalHandle, Source, Support, UsmSupport,
-    check_end,
+    AffinityDomain, Aspect, Backlog, Capabilities, Command, CompiledKernel, Device, DeviceInfo, DeviceType,
+    Language, LaunchPlan, Partition, Queue, QueueProperties, RawAllocation, Signal, SignalHandle, Source,
+    Support, UsmSupport, Way, check_end,
 };
 use stridewise_core::kernel::{Kernel, LaunchOptions};
 use stridewise_core::memory::{UsmKind, UsmPtr, heap};
-use stridewise_core::{Dtype, Error, LaunchPlan, Op, Result};
+use stridewise_core::{Dtype, Error, Op, Result};
+use stridewise_emit::{self as emit, Dialect, Target, accuracy, user};
 
 use crate::DRIVER;
-use crate::emit::accuracy;
+use crate::enqueue;
 use crate::error::{failed, is_loss};
 use crate::handle::{CommandQueue, Context, MemoryObject, home};
-use crate::kernels::{self, Target};
 use crate::memory::{Memory, Tier, Unified};
 use crate::program::Programs;
 use crate::queue::{ClQueue, NativeQueue, Scratch};
@@ -250,18 +250,13 @@ fn size(answer: opencl3::Result<impl TryInto<usize> + Default>) -> Result<usize>
     Ok(known(answer)?.try_into().unwrap_or(0))
 }
 
-/// What a device's kernels can rely on, on plain buffers: for tests that run kernels without a queue of this backend.
-#[cfg(test)]
-pub(crate) fn target_on_buffers(id: &cl::Device) -> Target {
-    target(id, &text(id.extensions()), true, false).expect("a device answers")
-}
-
 /// What a device's kernels can rely on.
 ///
 /// # Errors
 /// As for [`known`].
 fn target(id: &cl::Device, extensions: &str, buffers: bool, cpu: bool) -> Result<Target> {
     Ok(Target {
+        dialect: Dialect::OpenClC,
         fp64: known(id.double_fp_config())? != 0 || has(extensions, "cl_khr_fp64"),
         fp16: has(extensions, "cl_khr_fp16"),
         atomic64: has(extensions, "cl_khr_int64_base_atomics"),
@@ -271,6 +266,7 @@ fn target(id: &cl::Device, extensions: &str, buffers: bool, cpu: bool) -> Result
         compute_units: size(id.max_compute_units())?.max(1),
         max_group: size(id.max_work_group_size())?.max(1),
         local_bytes: size(id.local_mem_size())?,
+        user_local_bytes: size(id.local_mem_size())?,
         general_points: GENERAL_POINTS,
     })
 }
@@ -327,7 +323,8 @@ impl OpenClDevice {
                 aspects.push(aspect);
             }
         };
-        aspect(target.fp16, Aspect::Fp16);
+        // Where there is no arithmetic of them, they are read and written by functions that need none (`Target::fp16`).
+        aspect(true, Aspect::Fp16);
         aspect(target.fp64, Aspect::Fp64);
         aspect(has("cl_khr_int64_base_atomics") && has("cl_khr_int64_extended_atomics"), Aspect::Atomic64);
         aspect(usm[0] != UsmSupport::Absent, Aspect::UsmHostAllocations);
@@ -415,7 +412,13 @@ impl Device for OpenClDevice {
     }
 
     fn supports_kernel(&self, kernel: &Kernel, options: LaunchOptions) -> Support {
-        kernels::user::supports(kernel, &self.shared.target, options)
+        user::supports(kernel, &self.shared.target, options)
+    }
+
+    fn way(&self, command: &Command) -> Way {
+        let mut way = Way::new("the device's queue", "OpenCL C");
+        way.compiled = enqueue::is_compiled(&self.shared, command);
+        way
     }
 
     fn compile(&self, source: Source<'_>, options: &str) -> Result<Vec<CompiledKernel>> {
@@ -425,7 +428,7 @@ impl Device for OpenClDevice {
     }
 
     fn supports(&self, plan: &LaunchPlan) -> Support {
-        kernels::supports(plan, &self.shared.target)
+        emit::supports(plan, &self.shared.target)
     }
 
     fn error_bound(&self, op: Op, dtype: Dtype) -> Option<f64> {

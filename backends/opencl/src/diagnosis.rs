@@ -22,9 +22,9 @@ use dlopen2::raw::Library;
 use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_GPU, get_device_ids};
 use opencl3::platform::Platform;
 use opencl3::platform::platform::get_platform_ids;
-use stridewise_core::backend::Finding;
+use stridewise_core::backend::{Finding, KernelCache};
 
-use crate::disk;
+use crate::DRIVER;
 use crate::error::name;
 
 /// Libraries to load in place of the system's loader, separated by `;`.
@@ -77,7 +77,7 @@ pub(crate) fn findings(refused: Vec<Finding>) -> Vec<Finding> {
         findings.extend(files_of_devices());
         findings.extend(hardware.iter().map(|gpu| seen(gpu, gpus > 0, device_files().next().is_some())));
     }
-    findings.push(cache());
+    findings.push(KernelCache::diagnose(DRIVER));
     findings
 }
 
@@ -328,27 +328,6 @@ fn files_of_devices() -> impl Iterator<Item = Finding> {
             _ => Finding::fine(shown, "there"),
         }
     })
-}
-
-/// The folder of compiled kernels.
-fn cache() -> Finding {
-    let Some(folder) = disk::folder() else {
-        return Finding::fine(disk::FOLDER_VARIABLE, "empty: compiled kernels are kept in memory only");
-    };
-    let shown = folder.display().to_string();
-    // Where a kernel would be stored; what cannot be made, cannot be stored either.
-    let writable = fs::create_dir_all(&folder).and_then(|()| {
-        let trial = folder.join(format!(".trial-{}", std::process::id()));
-        File::create(&trial).and_then(|_| fs::remove_file(&trial))
-    });
-    match writable {
-        Ok(()) => Finding::fine(disk::FOLDER_VARIABLE, format!("compiled kernels are kept in {shown}")),
-        Err(error) => Finding::note(
-            disk::FOLDER_VARIABLE,
-            format!("{shown} cannot be written ({error}): every process compiles its kernels anew"),
-            format!("export {}=FOLDER, one that can be written", disk::FOLDER_VARIABLE),
-        ),
-    }
 }
 
 #[cfg(test)]

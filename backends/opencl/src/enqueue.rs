@@ -22,17 +22,17 @@ use opencl3::event as ev;
 use opencl3::kernel::set_kernel_arg;
 use opencl3::types::{cl_event, cl_kernel};
 use smallvec::{SmallVec, smallvec};
-use stridewise_core::backend::Command;
+use stridewise_core::backend::{Command, LaunchPlan};
 use stridewise_core::kernel::KernelLaunch;
 use stridewise_core::memory::{UsmPtr, heap};
-use stridewise_core::{Error, LaunchPlan, Result};
+use stridewise_core::{Error, Result};
+use stridewise_emit::user::{self, Report};
+use stridewise_emit::{self as emit, Argument, Call, Key, Work};
 
 use crate::device::Shared;
 use crate::error::failed;
 use crate::event::Native;
 use crate::handle::EventObject;
-use crate::kernels::user::Report;
-use crate::kernels::{self, Argument, Call, Key, Work};
 use crate::memory::wait_list;
 use crate::program::Kernel;
 use crate::queue::NativeQueue;
@@ -45,7 +45,7 @@ use crate::queue::NativeQueue;
 enum Ready<'a> {
     /// Stages, one after the other, of plans that do not depend on each other.
     Plans(SmallVec<[Plans<'a>; 1]>),
-    User(kernels::user::Work<'a>, Arc<Kernel>),
+    User(user::Work<'a>, Arc<Kernel>),
     Other(&'a Command),
 }
 
@@ -66,19 +66,19 @@ fn ready<'a>(device: &'a Shared, command: &'a Command, find: &Find<'_>) -> Resul
         Ok(found.map(|kernels| (work, kernels)))
     };
     let of_plans = |plans: &'a [LaunchPlan]| -> Result<Option<Plans<'a>>> {
-        if let Some(work) = kernels::side_by_side(plans, &device.target) {
+        if let Some(work) = emit::side_by_side(plans, &device.target) {
             return Ok(with_kernels(work)?.map(|found| vec![found]));
         }
         let mut all = heap::with_capacity("plans", plans.len())?;
         for plan in plans {
-            let Some(found) = with_kernels(kernels::work(plan, &device.target)?)? else { return Ok(None) };
+            let Some(found) = with_kernels(emit::work(plan, &device.target)?)? else { return Ok(None) };
             all.push(found);
         }
         Ok(Some(all))
     };
     Ok(match command {
         Command::Launch(plans) => of_plans(plans)?.map(|plans| Ready::Plans(smallvec![plans])),
-        Command::Stages(stages) => match kernels::together(stages, &device.target) {
+        Command::Stages(stages) => match emit::together(stages, &device.target) {
             Some(work) => with_kernels(work)?.map(|found| Ready::Plans(smallvec![vec![found]])),
             None => {
                 let all: Option<_> = stages.iter().map(|plans| of_plans(plans)).collect::<Result<_>>()?;
@@ -86,7 +86,7 @@ fn ready<'a>(device: &'a Shared, command: &'a Command, find: &Find<'_>) -> Resul
             }
         },
         Command::Kernel(launch) => {
-            let work = kernels::user::work(launch, &device.target)?;
+            let work = user::work(launch, &device.target)?;
             let call = work.call();
             find(call.key, call.source)?.map(|kernel| Ready::User(work, kernel))
         }
@@ -104,6 +104,14 @@ pub(crate) fn enqueue_compiled(
 ) -> Result<Option<Native>> {
     let ready = ready(device, command, &|key, _| Ok(device.programs.known(key)))?;
     ready.map(|ready| enqueue(device, queue, &ready, waits, eventful)).transpose()
+}
+
+/// Whether the kernels of a command are compiled; none where it has none that could be.
+pub(crate) fn is_compiled(device: &Arc<Shared>, command: &Command) -> Option<bool> {
+    if !matches!(command, Command::Launch(_) | Command::Stages(_) | Command::Kernel(_)) {
+        return None;
+    }
+    ready(device, command, &|key, _| Ok(device.programs.known(key))).ok().map(|ready| ready.is_some())
 }
 
 /// Gives a command to the runtime, and compiles what is missing of its kernels first.
@@ -130,14 +138,14 @@ pub(crate) fn run_asserting(
     launch: &KernelLaunch,
 ) -> Result<()> {
     device.usable()?;
-    let work = kernels::user::work(launch, &device.target)?;
+    let work = user::work(launch, &device.target)?;
     let call = work.call();
     let kernel = device.programs.get(call.key, call.source)?;
     let block = device.scratch.take(device, queue, size_of::<Report>())?;
     let outcome = report(device, queue, &kernel, &call, block.memory.ptr);
     // Whatever came of it has ended.
     device.scratch.put(block);
-    kernels::user::asserted(launch, outcome?)
+    user::asserted(launch, outcome?)
 }
 
 /// Runs a kernel with memory for a report, and reads it.

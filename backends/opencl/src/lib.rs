@@ -7,24 +7,20 @@
 //! - `memory`: the three tiers of memory behind USM pointers;
 //! - `queue`, `event`, `worker`: commands, their order and their end;
 //! - `transfer`: copies between host and device memory, and between devices;
-//! - `program`, `recent`, `disk`: compiled kernels, those that were used last, in memory and on disk;
-//! - `kernels`: which kernel computes a plan, and its text;
-//! - `emit`: programs as OpenCL C.
+//! - `program`: compiled kernels, those that were used last, in memory and on disk.
+//!
+//! Which kernels compute a plan, and their texts, is `stridewise-emit`'s.
 
 mod device;
 mod diagnosis;
-mod disk;
 mod driver;
-mod emit;
 mod enqueue;
 mod error;
 mod event;
 mod handle;
-mod kernels;
 mod memory;
 mod program;
 mod queue;
-mod recent;
 mod source;
 mod transfer;
 mod worker;

@@ -9,7 +9,7 @@
 //! 3. Plain buffers: device memory only.
 //!
 //! A buffer has no address, so it is given one: a range that no process can map, of which the start stands for the
-//! buffer's first byte. Kernels get the object and an offset ([`Target::buffers`](crate::kernels::Target)).
+//! buffer's first byte. Kernels get the object and an offset ([`Target::buffers`](stridewise_emit::Target)).
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_void};

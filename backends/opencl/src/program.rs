@@ -8,13 +8,13 @@ use opencl3::kernel::create_kernel;
 use opencl3::program as cl;
 use opencl3::types::{cl_context, cl_program};
 use stridewise_core::Result;
-use stridewise_core::backend::{CompiledKernel, RuntimeCall, assert_unlocked};
+use stridewise_core::backend::{CompiledKernel, KernelCache, Recent, RuntimeCall, assert_unlocked};
+use stridewise_core::observe::{self, Doing};
+use stridewise_emit::{Key, Target};
 
-use crate::disk::Disk;
+use crate::DRIVER;
 use crate::error::failed;
 use crate::handle::{KernelObject, Program};
-use crate::kernels::{Key, Target};
-use crate::recent::Recent;
 use crate::source::BundleKey;
 
 /// Sources of users whose kernels are kept.
@@ -34,7 +34,7 @@ pub(crate) struct Programs {
     /// Whether the runtime tells of sub-groups.
     pub(crate) sub_groups: bool,
     options: CString,
-    pub(crate) disk: Disk,
+    pub(crate) disk: KernelCache,
     kernels: Recent<Key, Arc<Kernel>>,
     /// Those of users' sources.
     pub(crate) bundles: Recent<BundleKey, Arc<[CompiledKernel]>>,
@@ -61,7 +61,7 @@ impl Programs {
         if target.exact_division {
             options.push_str(" -cl-fp32-correctly-rounded-divide-sqrt");
         }
-        let disk = Disk::new(&format!("{identity}\n{options}"));
+        let disk = KernelCache::new(DRIVER, &format!("{identity}\n{options}"));
         // Without a zero byte: all of it stands above.
         let options = CString::new(options).unwrap_or_default();
         let (kernels, bundles) = (Recent::new(most), Recent::new(MOST_BUNDLES.min(most)));
@@ -94,6 +94,7 @@ impl Programs {
 
     fn build(&self, source: &str) -> Result<Kernel> {
         let _call = RuntimeCall::begin()?;
+        let _seen = observe::span(Doing::Compile, "a kernel", 0, 0);
         let known = self.disk.load(source).and_then(|binary| self.program_of_binary(&binary, &self.options));
         if let Some(kernel) = known.and_then(|program| Self::kernel(program).ok()) {
             return Ok(kernel);

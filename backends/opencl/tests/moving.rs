@@ -57,7 +57,7 @@ fn the_last_of_what_is_written_to_a_place_stays() {
         for len in [1_usize, 33, 1000, 20_000] {
             let places: Vec<i64> = numbers(len).iter().map(|x| (x.abs() as i64 * 7) % 100).collect();
             let data = numbers(4 * len);
-            let target = Array::<f32>::on(&queue).zeros([100, 4]).unwrap();
+            let mut target = Array::<f32>::on(&queue).zeros([100, 4]).unwrap();
             let values = array(&queue, &[len, 4], &data);
             let indices = Array::<i64>::on(&queue).from_slice([len], &places).unwrap();
             target.put(&indices, &values, Some(0), IndexMode::Clip).unwrap();
@@ -139,7 +139,7 @@ fn timings() {
             x.take(&places, None, IndexMode::Clip).unwrap().event().unwrap();
         });
         time("put float32, everywhere", most, &|| {
-            x.put(&places, &(&x + 1.0), None, IndexMode::Clip).unwrap();
+            x.share().put(&places, &(&x + 1.0), None, IndexMode::Clip).unwrap();
         });
         let table = array(&queue, &[1 << 16], &numbers(1 << 16)).sort(0, false).unwrap();
         time("searchsorted float32 in 65536", most, &|| {

@@ -5,8 +5,9 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{BinOp, Expr, ExprBinary, ExprCall, ExprMethodCall, Lit, Path, PathArguments, Result, UnOp};
 
-use crate::body::{Body, Kind, bare, error, indexed};
+use crate::body::{Body, Kind};
 use crate::signature::check_number;
+use crate::syntax::{bare, error, indexed};
 
 /// Methods whose arguments are numbers and names of the program around the kernel.
 const OUTSIDE: &[&str] = &[

@@ -27,6 +27,7 @@
 mod body;
 mod expression;
 mod signature;
+mod syntax;
 #[cfg(test)]
 mod tests;
 

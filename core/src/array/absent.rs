@@ -53,6 +53,7 @@ mod npy {
 #[cfg(not(feature = "ndarray"))]
 mod ndarray {
     use super::{Array, Element, Result, absent};
+    use crate::memory::{HostView, HostViewMut};
 
     mod feature {
         /// Implemented by nothing.
@@ -74,6 +75,24 @@ mod ndarray {
             absent("ndarray")
         }
         pub fn from_ndarray_on<Q, A: Ndarray>(_queue: Q, _array: A) -> Result<Self> {
+            absent("ndarray")
+        }
+    }
+    #[doc(hidden)]
+    impl<T: Element> HostView<'_, T> {
+        pub fn as_ndarray(&self) -> Result<()>
+        where
+            Self: Ndarray,
+        {
+            absent("ndarray")
+        }
+    }
+    #[doc(hidden)]
+    impl<T: Element> HostViewMut<'_, T> {
+        pub fn as_ndarray_mut(&mut self) -> Result<()>
+        where
+            Self: Ndarray,
+        {
             absent("ndarray")
         }
     }

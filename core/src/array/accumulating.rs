@@ -8,7 +8,6 @@ use super::elementwise::indices as counted;
 use super::indexing::Index;
 use super::kernels::ByDtype;
 use super::{ArrayOrScalar, UsmArray};
-use crate::backend::RowWork;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::form::{
@@ -16,11 +15,11 @@ use crate::form::{
 };
 use crate::kernel::Argument;
 use crate::layout::{Layout, Order, SliceItem};
-use crate::lazy::immediate::OnRow;
-use crate::lazy::{Pass, Walk};
+use crate::lazy::immediate::Moving;
+use crate::lazy::{Pass, Walk, handing_on};
+use crate::memory::immediate::Move;
 use crate::ops::Op;
 use crate::plan::{Family, IndexedAxis};
-use crate::program::ProgramBuilder;
 use crate::runtime::common_queue;
 use crate::scalar::Scalar;
 
@@ -193,7 +192,7 @@ impl UsmArray {
         {
             if op == Op::Add
                 && indices.dtype() == Dtype::I64
-                && OnRow::writing(RowWork::Add, &values, indices, self).is_some_and(|row| row.write(self))
+                && Moving::write(Move::Add, &values, indices, self)
             {
                 return Ok(());
             }
@@ -258,22 +257,14 @@ impl UsmArray {
     /// [`join_at_places`](Self::join_at_places) of elements with one stride, in one pass where the device has one. Whether it does.
     fn accumulates(&self, op: Op, places: &Self, values: &Self) -> Result<bool> {
         let axis = IndexedAxis { extent: self.len(), stride: self.strides()[0] };
-        let mut program = ProgramBuilder::new();
-        let value = program.input(self.dtype)?;
-        program.input(Dtype::I64)?;
-        program.output(value)?;
         let pass = Pass {
-            program: program.finish()?,
+            program: handing_on(self.dtype, Some(Dtype::I64)),
             family: Family::Accumulate { op, axis },
             dims: places.shape().into(),
             inputs: SmallVec::from([Walk::along(values), Walk::along(places)]),
             output: Walk { array: self, strides: SmallVec::from_slice(&[0]) },
         };
-        let exists = pass.has_kernel(&self.queue);
-        if exists {
-            pass.submit(&self.queue, &[])?;
-        }
-        Ok(exists)
+        pass.submit_if_native(&self.queue)
     }
 
     /// Counts how often each number below the length of `self`, which has one dimension of zeros, occurs among places that are below it.

@@ -1,5 +1,6 @@
 //! Gathers and scatters: elements at the places that arrays of indices name.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use smallvec::SmallVec;
@@ -9,11 +10,11 @@ use crate::backend::Aspect;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Strides, coalesce};
-use crate::lazy::{Pass, Walk};
+use crate::lazy::{Pass, Walk, handing_on};
 use crate::memory::UsmKind;
 use crate::ops::Op;
 use crate::plan::{Family, IndexedAxis};
-use crate::program::{MAX_INPUTS, Program, ProgramBuilder};
+use crate::program::{MAX_INPUTS, Program};
 use crate::runtime::{Event, Queue, common_queue};
 use crate::scalar::Scalar;
 
@@ -154,7 +155,7 @@ impl Addressing {
     }
 
     /// The program that hands elements on, beside as many indices; and that tells a number, where there is one.
-    fn program(&self, dtype: Dtype, told: Option<u32>) -> Result<Program> {
+    fn program(&self, dtype: Dtype, told: Option<u32>) -> Result<Arc<Program>> {
         if self.places.len() >= MAX_INPUTS {
             return Err(Error::unsupported(
                 "indices",
@@ -163,17 +164,8 @@ impl Addressing {
                 "index some of the axes first",
             ));
         }
-        let mut builder = ProgramBuilder::new();
-        let element = builder.input(dtype)?;
-        for _ in &self.places {
-            builder.input(Dtype::I64)?;
-        }
-        builder.output(element)?;
-        if let Some(number) = told {
-            let number = builder.constant(Scalar::U32(number))?;
-            builder.output(number)?;
-        }
-        builder.finish()
+        let places = self.places.iter().map(|_| Dtype::I64);
+        Ok(Arc::new(Program::handing_on(dtype, places, told.map(Scalar::U32))))
     }
 
     /// The pass with its dimensions merged where all operands allow it. The order stays.
@@ -191,7 +183,10 @@ impl Addressing {
         let mut inputs: SmallVec<[Walk<'a>; 2]> = SmallVec::new();
         inputs.push(walk(from.0, 0));
         inputs.extend(self.places.iter().enumerate().map(|(k, places)| walk(&places.indices, k + 2)));
-        let program = self.program(from.0.dtype(), None)?;
+        let program = match self.places.len() {
+            1 => handing_on(from.0.dtype(), Some(Dtype::I64)),
+            _ => self.program(from.0.dtype(), None)?,
+        };
         Ok(Pass { program, family, dims: space.shape.clone(), inputs, output: walk(to.0, 1) })
     }
 

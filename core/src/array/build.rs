@@ -193,7 +193,9 @@ impl UsmArrayBuilder {
                         "use a smaller shape",
                     )
                 })?;
-                UsmMemory::aligned(*kind, bytes, self.alignment, &queue)?
+                let memory = UsmMemory::aligned(*kind, bytes, self.alignment, &queue)?;
+                memory.allocation().describe(dtype, &self.shape);
+                memory
             }
             (None, _) => unreachable!("a buffer that is no kind has memory"),
         };

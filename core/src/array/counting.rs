@@ -4,15 +4,12 @@ use smallvec::SmallVec;
 
 use super::elementwise::interim;
 use super::{ArrayOrScalar, Reduction, Side, UsmArray, elementwise};
-use crate::backend::RowWork;
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::SliceItem;
-use crate::lazy::immediate::OnRow;
-use crate::lazy::{Pass, Walk};
+use crate::lazy::{Pass, Walk, handing_on};
 use crate::ops::Op;
 use crate::plan::{Family, IndexedAxis};
-use crate::program::ProgramBuilder;
 use crate::promotion::result_type;
 use crate::runtime::common_queue;
 use crate::scalar::Scalar;
@@ -154,27 +151,19 @@ impl UsmArray {
         }
         let counts = Self::empty(&self.queue, &[len], Dtype::I64, self.usm_kind())?;
         let still = || SmallVec::from_slice(&[0]);
-        let mut program = ProgramBuilder::new();
-        let element = program.input(self.dtype)?;
         let mut inputs: SmallVec<[Walk<'_>; 2]> = SmallVec::new();
         inputs.push(Walk::along(self));
         if let Some(edges) = edges {
-            program.input(edges.dtype)?;
             inputs.push(Walk { array: edges, strides: still() });
         }
-        program.output(element)?;
         let pass = Pass {
-            program: program.finish()?,
+            program: handing_on(self.dtype, edges.map(|edges| edges.dtype)),
             family,
             dims: SmallVec::from_slice(self.shape()),
             inputs,
             output: Walk { array: &counts, strides: still() },
         };
-        if !pass.has_kernel(&self.queue) {
-            return Ok(None);
-        }
-        pass.submit(&self.queue, &[])?;
-        Ok(Some(counts))
+        Ok(pass.submit_if_native(&self.queue)?.then_some(counts))
     }
 
     /// For each number, the place of the bin between edges that it falls in, 0 before all and as many as there are edges
@@ -222,11 +211,6 @@ impl UsmArray {
         let dtype = result_type(&[x.dtype, edges.dtype], &[], self.device().dtype_support())?;
         if let (Bins::Count(count, _), true) = (bins, dtype == edges.dtype) {
             let x = x.astype(dtype)?;
-            if let Some(row) = OnRow::of(RowWork::Histogram, &[&x, &edges])
-                && let Some(counts) = row.fresh(count, Dtype::I64)?
-            {
-                return Ok((counts, edges));
-            }
             let axes = [count + 1, count].map(|extent| IndexedAxis { extent, stride: 1 });
             let family = Family::Histogram { edges: axes[0], axis: axes[1] };
             if let Some(counts) = x.tabulated(count, Some(&edges), family)? {

@@ -230,7 +230,7 @@ impl UsmArray {
         let line = Line { from: from * scale, gap: (to * scale - from * scale) / gaps, scale };
         let places = match num {
             // Each step of so few is done at once.
-            1..=TINY_LEN if queue.works_at_once() => {
+            1..=TINY_LEN if queue.allows_immediate() => {
                 let numbers: [i64; TINY_LEN] = std::array::from_fn(|i| i as i64);
                 Self::from_slice(queue, &[num], &numbers[..num], kind)?
             }

@@ -83,8 +83,16 @@ impl Subscripts {
             }
         };
         for (number, label) in result.iter().enumerate() {
-            if result[..number].contains(label) || !all().any(|other| other == *label) {
-                return Err(wrong(subscripts, EACH_ONCE));
+            let twice = result[..number].contains(label);
+            if twice || !all().any(|other| other == *label) {
+                let why = if twice { "comes twice" } else { "is no axis of an operand" };
+                return Err(wrong(
+                    subscripts,
+                    match label {
+                        Label::Letter(letter) => format!("{EACH_ONCE}; {letter:?} {why}"),
+                        Label::Ellipsis(_) => EACH_ONCE.to_owned(),
+                    },
+                ));
             }
         }
         Ok(Self { operands, result })

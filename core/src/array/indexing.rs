@@ -12,7 +12,7 @@
 //! checked on the way (`IndexMode::Check`), by the device where it has such a kernel, else by a pass of its
 //! own: an error names the place before anything is written.
 //!
-//! Few elements of one row are taken and put at once (`taken_at_once`, `is_put_at_once`), without a plan.
+//! Few elements of one row are taken and put by core itself (`taken_at_once`, `is_put_at_once`), without a plan.
 //! What limits the rest is the memory access of each place. A new sort of item is a variant of [`Index`] and
 //! its arm in `walk_index`.
 
@@ -20,11 +20,11 @@ use smallvec::SmallVec;
 
 use super::addressing::{Addressing, IndexMode, Places, resolve, unchecked};
 use super::{ArrayOrScalar, UsmArray};
-use crate::backend::RowWork;
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Ellipsis, NewAxis, Order, SliceItem, Strides, broadcast_shapes, normalize_axis};
-use crate::lazy::immediate::OnRow;
+use crate::lazy::immediate::Moving;
+use crate::memory::immediate::Move;
 use crate::ops::Op;
 use crate::plan::IndexedAxis;
 use crate::runtime::Event;
@@ -254,10 +254,15 @@ impl UsmArray {
         if indices.dtype() != Dtype::I64 {
             return Ok(None);
         }
-        match OnRow::of(RowWork::Take, &[self, indices]) {
-            Some(row) => row.fresh(indices.len(), self.dtype()),
+        match Moving::of(Move::Take, &[self, indices]) {
+            Some(moving) => moving.fresh(indices.len(), self.dtype()),
             None => Ok(None),
         }
+    }
+
+    /// Writes values to the elements of this row at places, where these are few and nothing is wrong. Whether it did.
+    fn is_put_at_once(&self, indices: &Self, values: &ArrayOrScalar<'_>) -> bool {
+        indices.dtype() == Dtype::I64 && Moving::write(Move::Put, values, indices, self)
     }
 
     /// The elements at places along an axis, which are checked on the way; `None` where they are not, or something is wrong, which
@@ -269,12 +274,6 @@ impl UsmArray {
         }
     }
 
-    /// Writes values to the elements of this row at places, where these are few and nothing is wrong. Whether it did.
-    fn is_put_at_once(&self, indices: &Self, values: &ArrayOrScalar<'_>) -> bool {
-        indices.dtype() == Dtype::I64
-            && OnRow::writing(RowWork::Put, values, indices, self).is_some_and(|row| row.write(self))
-    }
-
     /// Addresses places along an axis, which the indices' dimensions take the place of.
     fn along_axis(&self, indices: &Self, axis: isize, mode: IndexMode, write: bool) -> Result<Addressing> {
         let axis = normalize_axis("axis", axis, self.ndim())?;
@@ -283,7 +282,7 @@ impl UsmArray {
     }
 
     /// Addresses places that are in range along an axis, in place of which it has the indices' dimensions.
-    fn places_along(&self, indices: &Self, axis: usize) -> Addressing {
+    pub(super) fn places_along(&self, indices: &Self, axis: usize) -> Addressing {
         let (shape, strides, count) = (self.shape(), self.strides(), indices.ndim());
         let (before, after) = (0..axis, axis + 1..self.ndim());
         let dims: Dims = [&shape[before.clone()], indices.shape(), &shape[after.clone()]]

@@ -1,23 +1,33 @@
 //! Products of matrices and vectors: sums of products over broadcast operands, which a backend recognises.
 
+use std::sync::{Arc, OnceLock};
+
 use smallvec::SmallVec;
 
 use super::{Reduction, UsmArray, stack};
-use crate::backend::RowWork;
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
-use crate::layout::{Dims, Layout, Order, SliceItem, broadcast_shapes, normalize_axes, normalize_axis};
-use crate::lazy::immediate::{self, OnRow};
-use crate::lazy::{self, Elements, Folding, Recorded, Source};
+use crate::layout::{
+    Dims, Layout, Order, SliceItem, Strides, broadcast_shapes, normalize_axes, normalize_axis,
+};
+use crate::lazy::{self, Elements, Folding, Pass, Recorded, Source, Walk, immediate};
+use crate::memory::immediate::IMMEDIATE_BYTES;
 use crate::ops::Op;
-use crate::program::Fold;
+use crate::plan::Family;
+use crate::program::{Fold, Program};
 use crate::promotion::result_type;
 use crate::runtime::{Queue, common_queue};
 
-/// Multiplications of a product that one thread does sooner than it would be submitted.
-const SMALL_PRODUCT: usize = 32 * 32 * 32;
-/// The same of a matrix with a vector, whose elements are multiplied once each, as fast as they are read.
-const SMALL_VECTOR_PRODUCT: usize = 64 << 10;
+/// The program that multiplies two inputs of a dtype; each is made once.
+fn product(dtype: Dtype) -> Result<Arc<Program>> {
+    static MADE: [OnceLock<Arc<Program>>; Dtype::ALL.len()] = [const { OnceLock::new() }; Dtype::ALL.len()];
+    let made = &MADE[dtype as usize];
+    if let Some(program) = made.get() {
+        return Ok(Arc::clone(program));
+    }
+    let program = Arc::new(Program::single(Op::Multiply, dtype)?);
+    Ok(Arc::clone(made.get_or_init(|| program)))
+}
 
 /// The axes that a [`tensordot`](UsmArray::tensordot) sums over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,10 +55,12 @@ impl<'a, const N: usize, const M: usize> From<(&'a [isize; N], &'a [isize; M])> 
     }
 }
 
-/// Two operands of a product: their queue, the dtype of the result and the one computed in.
+/// Two operands of a product: their queue, the dtype of the result and the one computed in, which they have or are converted to on
+/// the way.
 struct Factors {
     queue: Queue,
     out: Dtype,
+    computed: Dtype,
     x1: UsmArray,
     x2: UsmArray,
 }
@@ -66,17 +78,21 @@ impl Factors {
             ));
         }
         // Sums of 16-bit floats are rounded once, at the end.
-        let computed = if matches!(out, Dtype::F16 | Dtype::Bf16) { Dtype::F32 } else { out };
-        Ok(Self { queue, out, x1: x1.astype(computed)?, x2: x2.astype(computed)? })
+        let half = matches!(out, Dtype::F16 | Dtype::Bf16);
+        let computed = if half { Dtype::F32 } else { out };
+        let as_they_lie = half && queue.device().capabilities().half_factors;
+        let factors = if as_they_lie { out } else { computed };
+        Ok(Self { queue, out, computed, x1: x1.astype(factors)?, x2: x2.astype(factors)? })
     }
 
     /// The sums, over the last axis of a shape, of the products of operands that broadcast to it.
     fn contract(&self, x1: &UsmArray, x2: &UsmArray, shape: &[usize]) -> Result<UsmArray> {
         let kind = x1.usm_kind().combine(x2.usm_kind());
-        let dtype = x1.dtype();
+        let dtype = self.computed;
         let (last, fold) = (shape.len() - 1, Fold::Op(Op::Add));
         // One small sum: at once. Products have the same sum whether they were stored or not.
-        if shape[..last].iter().all(|&extent| extent == 1)
+        if x1.dtype() == dtype
+            && shape[..last].iter().all(|&extent| extent == 1)
             && let Some(products) = immediate::elementwise(Op::Multiply, &[x1.into(), x2.into()])?
         {
             return products.fold(dtype, fold, None, &[last], false)?.astype(self.out);
@@ -157,7 +173,7 @@ impl UsmArray {
     }
 
     /// The product of two small matrices, or of one with a vector, of a dtype that is computed in; each matrix lies row after row, or
-    /// column after column.
+    /// column after column. `None` where it is not computed at once.
     fn multiplied_at_once(&self, other: &Self) -> Result<Option<Self>> {
         let ([m, k], [rows, n]) = match (self.shape(), other.shape()) {
             (&[m, k], &[rows, n]) if m > 1 && n > 1 => ([m, k], [rows, n]),
@@ -166,22 +182,41 @@ impl UsmArray {
             // Sums of one row or column of a matrix have another order.
             _ => return Ok(None),
         };
-        let most = if m == 1 || n == 1 { SMALL_VECTOR_PRODUCT } else { SMALL_PRODUCT };
         let dtype = self.dtype();
         let computed = !matches!(dtype, Dtype::Bool | Dtype::F16 | Dtype::Bf16);
-        let work = m.saturating_mul(k).saturating_mul(n);
-        if k != rows || k < 2 || dtype != other.dtype() || !computed || work > most {
+        let dense = |x: &Self| x.layout.is_c_contiguous() || x.layout.is_f_contiguous();
+        let alike = dtype == other.dtype() && self.queue == other.queue;
+        let fits = k == rows && k > 1 && alike && computed && dense(self) && dense(other);
+        // What is short, the device says; for a large result no memory is asked for before.
+        let room = m.saturating_mul(n) <= IMMEDIATE_BYTES / dtype.size();
+        if !fits || !room || !self.device().capabilities().immediate {
             return Ok(None);
         }
-        let transposed = [self, other].map(|matrix| !matrix.layout.is_c_contiguous());
-        let Some(row) = OnRow::of(RowWork::Product { extents: [m, k, n], transposed }, &[self, other]) else {
-            return Ok(None);
+        let shape: Dims = [m, n].into_iter().filter(|&extent| extent > 1).collect();
+        let kind = self.usm_kind().combine(other.usm_kind());
+        let out = Self::empty(&self.queue, &shape, dtype, kind)?;
+        // Along rows, columns and what is summed; a vector has no steps of the extent that it has not.
+        let steps = |rows: isize, columns: isize, summed: isize| -> Strides {
+            match (m, n) {
+                (1, _) => Strides::from_slice(&[columns, summed]),
+                (_, 1) => Strides::from_slice(&[rows, summed]),
+                _ => Strides::from_slice(&[rows, columns, summed]),
+            }
         };
-        match (m, n) {
-            (1, _) => row.fresh(n, dtype),
-            (_, 1) => row.fresh(m, dtype),
-            _ => row.fresh_in(&[m, n], dtype),
-        }
+        let (a, b, to) = (self.strides(), other.strides(), out.strides());
+        let pass = Pass {
+            program: product(dtype)?,
+            family: Family::Reduce { fold: Fold::Op(Op::Add), reduced: 1, finish: None, stored: None },
+            dims: shape.iter().copied().chain([k]).collect(),
+            inputs: smallvec::smallvec![
+                Walk { array: self, strides: steps(a[0], 0, a[a.len() - 1]) },
+                Walk { array: other, strides: steps(0, b[b.len() - 1], b[0]) },
+            ],
+            output: Walk { array: &out, strides: steps(to[0], to[to.len() - 1], 0) },
+        };
+        let done = pass.runs_at_once(&self.queue);
+        drop(pass);
+        Ok(done.then_some(out))
     }
 
     /// The sum of products over pairs of axes; the other axes of this array come first in the result, then the other's.

@@ -13,16 +13,16 @@ use smallvec::SmallVec;
 use super::addressing::{Addressing, IndexMode, Places, apart, values_for};
 use super::indexing::unravel;
 use super::{ArrayOrScalar, Scan, UsmArray, elementwise};
-use crate::backend::RowWork;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, SliceItem, Strides, coalesce};
-use crate::lazy::immediate::OnRow;
-use crate::lazy::{Pass, Walk, immediate};
+use crate::lazy::immediate::{self, Moving};
+use crate::lazy::{Pass, Walk, handing_on};
+use crate::memory::immediate::Move;
 use crate::memory::{UsmKind, heap};
 use crate::ops::Op;
 use crate::plan::{Family, IndexedAxis, MAX_PLAN_DIMS};
-use crate::program::{Fold, Program, ProgramBuilder};
+use crate::program::Fold;
 use crate::runtime::Event;
 use crate::scalar::Scalar;
 
@@ -79,7 +79,7 @@ fn counted_at_once(mask: &UsmArray) -> Option<usize> {
     if mask.dtype() != Dtype::Bool {
         return None;
     }
-    OnRow::of(RowWork::Count, &[mask])?.count()
+    Moving::of(Move::Count, &[mask])?.count()
 }
 
 /// How many elements of a mask are true, which is in memory afterwards.
@@ -126,19 +126,13 @@ impl<'a> Masking<'a> {
 
     /// The pass that takes elements of an array to the places of another, of which one has the mask's dimensions and `all`
     /// strides for them, the other an axis of as many elements as are true.
-    fn pass(self, family: Family, from: Option<Walk<'a>>, output: Walk<'a>) -> Result<Pass<'a>> {
+    fn pass(self, family: Family, from: Option<Walk<'a>>, output: Walk<'a>) -> Pass<'a> {
         let program = match &from {
-            None => Program::convert(Dtype::Bool, Dtype::Bool),
-            Some(from) => {
-                let mut builder = ProgramBuilder::new();
-                let element = builder.input(from.array.dtype())?;
-                builder.input(Dtype::Bool)?;
-                builder.output(element)?;
-                builder.finish()?
-            }
+            None => handing_on(Dtype::Bool, None),
+            Some(from) => handing_on(from.array.dtype(), Some(Dtype::Bool)),
         };
         let inputs = from.into_iter().chain([self.mask]).collect();
-        Ok(Pass { program, family, dims: self.dims, inputs, output })
+        Pass { program, family, dims: self.dims, inputs, output }
     }
 }
 
@@ -148,7 +142,7 @@ fn joined(first: impl IntoIterator<Item = isize>, rest: &[isize]) -> Strides {
 }
 
 /// The pass that brings elements at which a mask is true together: those of an array, or, without one, their numbers.
-fn compress<'a>(mask: &'a UsmArray, array: Option<&'a UsmArray>, out: &'a UsmArray) -> Result<Pass<'a>> {
+fn compress<'a>(mask: &'a UsmArray, array: Option<&'a UsmArray>, out: &'a UsmArray) -> Pass<'a> {
     let own = array.map_or(mask.strides(), UsmArray::strides);
     let shape = array.map_or(mask.shape(), UsmArray::shape);
     let mut first: Strides = own[..mask.ndim()].into();
@@ -163,7 +157,7 @@ fn compress<'a>(mask: &'a UsmArray, array: Option<&'a UsmArray>, out: &'a UsmArr
 }
 
 /// The pass that writes values, one after another, to the elements of an array at which a mask is true.
-fn expand<'a>(mask: &'a UsmArray, values: &'a UsmArray, target: &'a UsmArray) -> Result<Pass<'a>> {
+fn expand<'a>(mask: &'a UsmArray, values: &'a UsmArray, target: &'a UsmArray) -> Pass<'a> {
     let mut first: Strides = target.strides()[..mask.ndim()].into();
     let mut last = [values.strides()[1..].into(), target.strides()[mask.ndim()..].into()];
     let masking = Masking::of(mask, target.shape(), &mut first, &mut last);
@@ -176,13 +170,20 @@ fn expand<'a>(mask: &'a UsmArray, values: &'a UsmArray, target: &'a UsmArray) ->
 }
 
 /// Whether the device of a mask takes elements of an array, or their numbers, together in one pass.
-fn compresses(mask: &UsmArray, array: Option<&UsmArray>) -> Result<bool> {
+fn compresses(mask: &UsmArray, array: Option<&UsmArray>) -> bool {
     // More dimensions than a plan has would be several plans, each of which counts from the beginning.
-    if array.is_some_and(|array| array.ndim() > MAX_PLAN_DIMS) {
-        return Ok(false);
+    if array.unwrap_or(mask).ndim() > MAX_PLAN_DIMS {
+        return false;
     }
-    // As every pass has the same kernel, that of the numbers speaks for all.
-    Ok(compress(mask, None, mask)?.has_kernel(mask.queue()))
+    // As every pass has the same kernel, that of the numbers in a row speaks for all.
+    let pass = Pass {
+        program: handing_on(Dtype::Bool, None),
+        family: Family::Compress { axis: IndexedAxis { extent: 1, stride: 1 }, masked: 1, indices: true },
+        dims: smallvec::smallvec![1],
+        inputs: smallvec::smallvec![Walk { array: mask, strides: smallvec::smallvec![0] }],
+        output: Walk { array: mask, strides: smallvec::smallvec![0] },
+    };
+    pass.has_kernel(mask.queue())
 }
 
 /// The parts of an array of a shape, of so many elements each at most.
@@ -219,7 +220,7 @@ impl Selected {
     /// Counts the elements of an array that are true, which all but zeros are; for another array to be taken from, if one is named.
     pub(super) fn of(mask: &UsmArray, array: Option<&UsmArray>) -> Result<Self> {
         let mask = mask.astype(Dtype::Bool)?;
-        if compresses(&mask, array)? {
+        if compresses(&mask, array) {
             let count = true_elements(&mask)?;
             return Ok(Self { mask, parts: Vec::new(), running: None, in_one_pass: true, count });
         }
@@ -266,7 +267,7 @@ impl Selected {
         let rest = array.map_or(&[][..], |array| &array.shape()[self.mask.ndim()..]);
         let out = self.room(array.map_or(Dtype::I64, UsmArray::dtype), kind, rest)?;
         if !out.is_empty() {
-            compress(&self.mask, array, &out)?.submit(self.mask.queue(), &[])?;
+            compress(&self.mask, array, &out).submit(self.mask.queue(), &[])?;
         }
         Ok(out)
     }
@@ -372,8 +373,8 @@ impl UsmArray {
         }
         if self.ndim() == 1
             && let Some(count) = counted_at_once(self)
-            && let Some(row) = OnRow::of(RowWork::Places, &[self])
-            && let Some(places) = row.fresh(count, Dtype::I64)?
+            && let Some(moving) = Moving::of(Move::Places, &[self])
+            && let Some(places) = moving.fresh(count, Dtype::I64)?
         {
             return Ok(vec![places]);
         }
@@ -393,8 +394,8 @@ impl UsmArray {
         }
         if self.ndim() == 1
             && let Some(count) = counted_at_once(mask)
-            && let Some(row) = OnRow::of(RowWork::Select, &[self, mask])
-            && let Some(selected) = row.fresh(count, self.dtype())?
+            && let Some(moving) = Moving::of(Move::Select, &[self, mask])
+            && let Some(selected) = moving.fresh(count, self.dtype())?
         {
             return Ok(selected);
         }
@@ -414,15 +415,13 @@ impl UsmArray {
             return self.expand_dims(&[0])?.assign_masked(&mask.expand_dims(&[0])?, values);
         }
         let values = values.into();
-        if self.ndim() == 1
-            && OnRow::writing(RowWork::Assign, &values, mask, self).is_some_and(|row| row.write(self))
-        {
+        if self.ndim() == 1 && Moving::write(Move::Assign, &values, mask, self) {
             return Ok(Event::ready());
         }
         let point = match values {
             ArrayOrScalar::Array(array) => {
                 let rest = &self.shape()[mask.ndim()..];
-                if compresses(mask, Some(self))? {
+                if compresses(mask, Some(self)) {
                     return self.write_compressed(mask, array, rest);
                 }
                 let (numbers, count) = numbered(mask)?;
@@ -509,7 +508,7 @@ impl UsmArray {
         if values.is_empty() {
             return Ok(Event::ready());
         }
-        expand(&apart(mask, self)?, &values, self)?.submit(self.queue(), &[])
+        expand(&apart(mask, self)?, &values, self).submit(self.queue(), &[])
     }
 
     /// Writes elements of an array, whose first axis of `extent` is addressed by one number for each element of a mask,

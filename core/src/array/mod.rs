@@ -67,6 +67,7 @@ pub use reduction::Reduction;
 pub use scan::Scan;
 pub use searching::Side;
 pub use sets::Unique;
+pub use sorting::Sort;
 pub use typed::{
     Array, ArrayOrValue, Axes, BitsElement, Creator, Extents, FieldElement, FloatElement, IntElement, Item,
     ItemOrValue, NumElement, OrderedElement, Parts, RealElement, Reducible, UniqueValues,

@@ -1,12 +1,12 @@
-//! Conversion from and to the arrays of the `ndarray` crate. Both copy.
+//! Conversion from and to the arrays of the `ndarray` crate, both of which copy, and its views of elements that are lent.
 
-use ::ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn};
+use ::ndarray::{ArrayBase, ArrayD, ArrayViewD, ArrayViewMutD, Data, Dimension, IxDyn, ShapeError};
 
 use super::Array;
 use crate::dtype::Element;
 use crate::error::{Error, Result};
 use crate::layout::Order;
-use crate::memory::heap;
+use crate::memory::{HostView, HostViewMut, heap};
 use crate::runtime::Queue;
 
 impl<T: Element> Array<T> {
@@ -39,14 +39,55 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// The failure of the work waited for.
     pub fn to_ndarray(&self) -> Result<ArrayD<T>> {
-        ArrayD::from_shape_vec(IxDyn(self.shape()), self.to_vec()?).map_err(|error| {
-            Error::shape(
-                "array",
-                format!("of shape {:?} ({error})", self.shape()),
-                "a shape that `ndarray` can have",
-                "convert parts of the array, or reshape it",
-            )
-        })
+        ArrayD::from_shape_vec(IxDyn(self.shape()), self.to_vec()?)
+            .map_err(|error| no_shape_of_theirs(self.shape(), error))
+    }
+}
+
+fn no_shape_of_theirs(shape: &[usize], error: ShapeError) -> Error {
+    Error::shape(
+        "array",
+        format!("of shape {shape:?} ({error})"),
+        "a shape that `ndarray` can have",
+        "convert parts of the array, or reshape it",
+    )
+}
+
+/// Of a view whose elements are no slice.
+fn scattered(shape: &[usize]) -> Error {
+    Error::shape(
+        "view",
+        format!("of shape {shape:?}, with gaps or in another order"),
+        "elements that lie one after the other in row-major order",
+        "view a copy, `a.copy()?.view()?`, or take one by `to_ndarray`; of a transposed array, view the original",
+    )
+}
+
+impl<T: Element> HostView<'_, T> {
+    /// The lent elements as a view of `ndarray`: no copy. It lasts as long as this view is held.
+    ///
+    /// With the feature `ndarray`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where the elements do not lie one after the other in row-major order.
+    pub fn as_ndarray(&self) -> Result<ArrayViewD<'_, T>> {
+        let elements = self.as_slice().ok_or_else(|| scattered(self.shape()))?;
+        ArrayViewD::from_shape(IxDyn(self.shape()), elements)
+            .map_err(|error| no_shape_of_theirs(self.shape(), error))
+    }
+}
+
+impl<T: Element> HostViewMut<'_, T> {
+    /// The lent elements as a view of `ndarray` that writes to them: no copy. It lasts as long as this view is held.
+    ///
+    /// With the feature `ndarray`.
+    ///
+    /// # Errors
+    /// As for [`HostView::as_ndarray`].
+    pub fn as_ndarray_mut(&mut self) -> Result<ArrayViewMutD<'_, T>> {
+        let shape = self.shape().to_vec();
+        let elements = self.as_mut_slice().ok_or_else(|| scattered(&shape))?;
+        ArrayViewMutD::from_shape(IxDyn(&shape), elements).map_err(|error| no_shape_of_theirs(&shape, error))
     }
 }
 

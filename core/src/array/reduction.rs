@@ -328,8 +328,10 @@ impl UsmArray {
     /// The array of what a fold over axes came to. Made where it is returned.
     #[inline(always)]
     fn folded(&self, memory: Arc<Allocation>, dtype: Dtype, axes: &[usize], keepdims: bool) -> Self {
+        let layout = self.folded_layout(axes, keepdims);
+        memory.describe_if_watched(dtype, layout.shape());
         let (elements, queue) = (Elements::Memory(memory.into()), self.queue.clone());
-        Self { elements, layout: self.folded_layout(axes, keepdims), dtype, queue, writable: true }
+        Self { elements, layout, dtype, queue, writable: true }
     }
 
     /// Number of elements along axes.

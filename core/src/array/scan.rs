@@ -1,15 +1,16 @@
 //! Running folds along an axis, and their reverse, the differences of neighbours.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::concat::concat;
 use super::{ArrayOrScalar, UsmArray, elementwise};
-use crate::backend::RowWork;
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::{Error, Result};
 use crate::layout::{Dims, SliceItem, normalize_axis};
-use crate::lazy::immediate::OnRow;
-use crate::lazy::{Pass, Walk};
+use crate::lazy::{Pass, Walk, handing_on};
 use crate::ops::Op;
 use crate::plan::Family;
 use crate::program::Program;
@@ -85,14 +86,6 @@ impl UsmArray {
             }
         };
         let dtype = self.scan_dtype(scan, dtype)?;
-        if self.ndim() == 1
-            && dtype == self.dtype
-            && !include_initial
-            && let Some(row) = OnRow::of(RowWork::Scan { fold: scan.fold() }, &[self])
-            && let Some(folded) = row.fresh(self.len(), dtype)?
-        {
-            return Ok(folded);
-        }
         let mut shape: Dims = self.shape().into();
         shape[axis] += usize::from(include_initial);
         let out = Self::empty_in(self.result_order(), &self.queue, &shape, dtype, self.usm_kind())?;
@@ -101,21 +94,25 @@ impl UsmArray {
             items.push(range);
             out.slice(&items)
         };
-        let mut folded = out.clone();
+        let mut folded = Cow::Borrowed(&out);
         if include_initial {
             part((..1).into())?.assign(scan.of_nothing(dtype))?;
-            folded = part((1..).into())?;
+            folded = Cow::Owned(part((1..).into())?);
         }
-        let last = |array: &Self| array.move_axis(axis.cast_signed(), -1);
-        let (input, output) = (last(self)?, last(&folded)?);
+        let (input, output) = (self.with_last(axis)?, folded.with_last(axis)?);
         let pass = Pass {
-            program: Program::convert(self.dtype, dtype),
+            program: match dtype == self.dtype {
+                true => handing_on(dtype, None),
+                false => Arc::new(Program::convert(self.dtype, dtype)),
+            },
             family: Family::Scan { fold: scan.fold() },
             dims: input.shape().into(),
             inputs: SmallVec::from_iter([Walk::along(&input)]),
             output: Walk::along(&output),
         };
         pass.submit(&self.queue, &[])?;
+        drop(output);
+        drop(folded);
         Ok(out)
     }
 

@@ -5,16 +5,13 @@ use smallvec::SmallVec;
 use super::addressing::IndexMode;
 use super::elementwise::interim;
 use super::{ArrayOrScalar, UsmArray, elementwise};
-use crate::backend::RowWork;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Strides, coalesce};
-use crate::lazy::immediate::OnRow;
-use crate::lazy::{Pass, Walk};
+use crate::lazy::{Pass, Walk, handing_on};
 use crate::memory::UsmKind;
 use crate::ops::Op;
 use crate::plan::{Family, IndexedAxis};
-use crate::program::ProgramBuilder;
 use crate::promotion::result_type;
 use crate::runtime::{Queue, common_queue};
 use crate::scalar::Scalar;
@@ -79,11 +76,6 @@ impl UsmArray {
     fn searched(&self, queue: &Queue, kind: UsmKind, values: &Self, side: Side) -> Result<Self> {
         let dtype = result_type(&[self.dtype(), values.dtype()], &[], queue.device().dtype_support())?;
         let (table, values) = (self.astype(dtype)?, values.astype(dtype)?);
-        if let Some(row) = OnRow::of(RowWork::Search { right: side == Side::Right }, &[&values, &table])
-            && let Some(places) = row.fresh(values.len(), Dtype::I64)?
-        {
-            return Ok(places);
-        }
         let out = Self::empty(queue, values.shape(), Dtype::I64, kind)?;
         let right = side == Side::Right;
         table.looked_up(&values, &out, |table| Family::Search { table, right })?.submit(queue, &[])?;
@@ -94,18 +86,9 @@ impl UsmArray {
     /// with `invert`, whether it is not. `None` where the device only [searches](Self::searched).
     pub(super) fn contains(&self, values: &Self, invert: bool) -> Result<Option<Self>> {
         let (queue, kind) = (values.queue(), self.usm_kind().combine(values.usm_kind()));
-        if let Some(row) = OnRow::of(RowWork::Contains { invert }, &[values, self])
-            && let Some(found) = row.fresh(values.len(), Dtype::Bool)?
-        {
-            return Ok(Some(found));
-        }
         let out = Self::empty(queue, values.shape(), Dtype::Bool, kind)?;
         let pass = self.looked_up(values, &out, |table| Family::Contains { table, invert })?;
-        if !pass.has_kernel(queue) {
-            return Ok(None);
-        }
-        pass.submit(queue, &[])?;
-        Ok(Some(out))
+        Ok(pass.submit_if_native(queue)?.then_some(out))
     }
 
     /// The pass that looks values up in this table.
@@ -116,13 +99,9 @@ impl UsmArray {
         family: impl FnOnce(IndexedAxis) -> Family,
     ) -> Result<Pass<'a>> {
         let space = coalesce(values.shape(), &[out.strides(), values.strides()], false);
-        let mut builder = ProgramBuilder::new();
-        let element = builder.input(values.dtype())?;
-        builder.input(values.dtype())?;
-        builder.output(element)?;
         let still: Strides = space.shape.iter().map(|_| 0).collect();
         Ok(Pass {
-            program: builder.finish()?,
+            program: handing_on(values.dtype(), Some(values.dtype())),
             family: family(IndexedAxis { extent: self.len(), stride: self.strides()[0] }),
             dims: space.shape.clone(),
             inputs: SmallVec::from([

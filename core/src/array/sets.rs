@@ -2,21 +2,23 @@
 //! equals nothing, so each is an element of its own, as the array API has it. Integers that lie close to each other are counted
 //! instead.
 
+use std::sync::Arc;
+
 use super::addressing::{Addressing, IndexMode, Places};
 use super::elementwise::indices;
 use super::masks::{Selected, running};
 use super::searching::Side;
 use super::{Reduction, UsmArray};
-use crate::backend::RowWork;
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::Result;
 use crate::layout::SliceItem;
-use crate::lazy::immediate::OnRow;
+use crate::lazy::immediate::Moving;
 use crate::lazy::{Pass, Walk};
 use crate::memory::heap;
+use crate::memory::immediate::Move;
 use crate::ops::Op;
 use crate::plan::{Family, IndexedAxis};
-use crate::program::ProgramBuilder;
+use crate::program::Program;
 use crate::promotion::{Weak, result_type};
 use crate::runtime::common_queue;
 use crate::scalar::Scalar;
@@ -105,26 +107,19 @@ impl Runs {
 /// The first of each run of equal elements, where the device finds them in one pass.
 fn firsts(sorted: &UsmArray) -> Result<Option<UsmArray>> {
     let (queue, len) = (sorted.queue(), sorted.len());
-    let pass = |out| -> Result<Pass<'_>> {
-        let mut builder = ProgramBuilder::new();
-        let element = builder.input(sorted.dtype())?;
-        builder.output(element)?;
-        let count = builder.constant(Scalar::I64(0))?;
-        builder.output(count)?;
-        Ok(Pass {
-            program: builder.finish()?,
-            family: Family::Runs { axis: IndexedAxis { extent: len, stride: 1 } },
-            dims: sorted.shape().into(),
-            inputs: smallvec::smallvec![Walk::along(sorted)],
-            output: Walk { array: out, strides: smallvec::smallvec![0] },
-        })
+    let pass = |out| Pass {
+        program: Arc::new(Program::handing_on(sorted.dtype(), [], Some(Scalar::I64(0)))),
+        family: Family::Runs { axis: IndexedAxis { extent: len, stride: 1 } },
+        dims: sorted.shape().into(),
+        inputs: smallvec::smallvec![Walk::along(sorted)],
+        output: Walk { array: out, strides: smallvec::smallvec![0] },
     };
-    if len == 0 || !pass(sorted)?.has_kernel(queue) {
+    if len == 0 || !pass(sorted).has_kernel(queue) {
         return Ok(None);
     }
     let out = UsmArray::empty(queue, sorted.shape(), sorted.dtype(), sorted.usm_kind())?;
     let count = UsmArray::empty(queue, &[], Dtype::I64, sorted.usm_kind())?;
-    pass(&out)?.submit_telling(queue, &count)?;
+    pass(&out).submit_telling(queue, &count)?;
     let count = count.item()?.get().unwrap_or(0_i64);
     let values = out.slice(&range(None, Some(count as isize)))?;
     // Memory for all elements is not kept for a few of them.
@@ -218,7 +213,7 @@ impl UsmArray {
     /// As for [`sort`](Self::sort).
     pub fn unique_values(&self) -> Result<Self> {
         let sorted = self.reshape(&[-1])?.sort(0, false)?;
-        if let Some(values) = sorted.runs_at_once(RowWork::Distinct, sorted.dtype())? {
+        if let Some(values) = sorted.moved(Move::Firsts, sorted.dtype())? {
             return Ok(values);
         }
         match firsts(&sorted)? {
@@ -227,10 +222,10 @@ impl UsmArray {
         }
     }
 
-    /// What some work finds of the runs of these sorted elements, where they are few.
-    fn runs_at_once(&self, work: RowWork, dtype: Dtype) -> Result<Option<Self>> {
-        match OnRow::of(work, &[self]) {
-            Some(row) => row.fresh_some(self.len(), dtype),
+    /// What is moved of the runs of these sorted elements, where they are few.
+    fn moved(&self, what: Move, dtype: Dtype) -> Result<Option<Self>> {
+        match Moving::of(what, &[self]) {
+            Some(moving) => moving.fresh(self.len(), dtype),
             None => Ok(None),
         }
     }
@@ -244,8 +239,8 @@ impl UsmArray {
             return Ok((counted.values(self.dtype())?, counted.counts()?));
         }
         let sorted = self.reshape(&[-1])?.sort(0, false)?;
-        if let Some(values) = sorted.runs_at_once(RowWork::Distinct, sorted.dtype())?
-            && let Some(counts) = sorted.runs_at_once(RowWork::Lengths, Dtype::I64)?
+        if let Some(values) = sorted.moved(Move::Firsts, sorted.dtype())?
+            && let Some(counts) = sorted.moved(Move::Lengths, Dtype::I64)?
         {
             return Ok((values, counts));
         }

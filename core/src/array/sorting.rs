@@ -1,37 +1,68 @@
 //! Sorting along an axis. NaN stands behind everything in either direction, complex numbers are ordered by their real,
 //! then their imaginary part; equal elements keep their order always.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
 use super::UsmArray;
 use super::addressing::IndexMode;
-use crate::backend::RowWork;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, SliceItem, normalize_axis};
-use crate::lazy::immediate::OnRow;
-use crate::lazy::{Pass, Walk};
+use crate::lazy::{Pass, Walk, handing_on};
 use crate::plan::{Family, IndexedAxis};
-use crate::program::Program;
+
+/// The direction of a sort, which is stable and puts NaN last in either.
+///
+/// ```
+/// use stridewise_core::Sort;
+///
+/// assert_eq!(Sort::default(), Sort::ascending());
+/// assert_eq!(Sort::from(true), Sort::descending());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Sort {
+    descending: bool,
+}
+
+impl Sort {
+    /// From the smallest element to the largest.
+    #[must_use]
+    pub const fn ascending() -> Self {
+        Self { descending: false }
+    }
+    /// From the largest element to the smallest.
+    #[must_use]
+    pub const fn descending() -> Self {
+        Self { descending: true }
+    }
+}
+
+/// Descending, where it is true.
+impl From<bool> for Sort {
+    fn from(descending: bool) -> Self {
+        Self { descending }
+    }
+}
 
 impl UsmArray {
-    /// A sorted copy along an axis, from the smallest to the largest element or the reverse. Equal elements keep their
-    /// order; NaN comes last.
+    /// A sorted copy along an axis, from the smallest to the largest element or the reverse: [`Sort::ascending`],
+    /// [`Sort::descending`], or whether it is descending. Equal elements keep their order; NaN comes last.
     ///
     /// # Errors
     /// [`Error::Axis`], [`Error::Alloc`]; [`Error::Unsupported`] where the device does not sort.
-    pub fn sort(&self, axis: isize, descending: bool) -> Result<Self> {
-        self.sorted(axis, Family::Sort { descending, indices: false })
+    pub fn sort(&self, axis: isize, order: impl Into<Sort>) -> Result<Self> {
+        self.sorted(axis, Family::Sort { descending: order.into().descending, indices: false })
     }
 
     /// The places, as `int64`, of the elements of the [sorted](Self::sort) array.
     ///
     /// # Errors
     /// As for [`sort`](Self::sort).
-    pub fn argsort(&self, axis: isize, descending: bool) -> Result<Self> {
-        self.sorted(axis, Family::Sort { descending, indices: true })
+    pub fn argsort(&self, axis: isize, order: impl Into<Sort>) -> Result<Self> {
+        self.sorted(axis, Family::Sort { descending: order.into().descending, indices: true })
     }
 
     /// A copy whose elements at some places along an axis are those of the [sorted](Self::sort) array, but that equal ones may be in
@@ -44,40 +75,35 @@ impl UsmArray {
     }
 
     fn sorted(&self, axis: isize, family: Family) -> Result<Self> {
-        let axis = normalize_axis("axis", axis, self.ndim())?.cast_signed();
-        let (dtype, row) = match &family {
-            &Family::Sort { descending, indices } => {
-                (if indices { Dtype::I64 } else { self.dtype() }, Some(RowWork::Sort { descending, indices }))
-            }
-            Family::Select { places } => {
-                let (first, end) = (places.first(), places.last());
-                let row = first.zip(end).map(|(first, last)| (first.start, last.end));
-                (self.dtype(), row.map(|(first, end)| RowWork::Partition { first, end }))
-            }
-            _ => (self.dtype(), None),
-        };
-        if self.ndim() == 1
-            && let Some(row) = row.and_then(|work| OnRow::of(work, &[self]))
-            && let Some(sorted) = row.fresh(self.len(), dtype)?
-        {
-            return Ok(sorted);
-        }
+        let axis = normalize_axis("axis", axis, self.ndim())?;
+        let dtype =
+            if matches!(family, Family::Sort { indices: true, .. }) { Dtype::I64 } else { self.dtype() };
         let selects = matches!(family, Family::Select { .. });
         let out = Self::empty(self.queue(), self.shape(), dtype, self.usm_kind())?;
         // The axis that is sorted along is the pass's last.
-        let (from, to) = (self.move_axis(axis, -1)?, out.move_axis(axis, -1)?);
+        let (from, to) = (self.with_last(axis)?, out.with_last(axis)?);
         let pass = Pass {
-            program: Program::convert(self.dtype(), self.dtype()),
+            program: handing_on(self.dtype(), None),
             family,
             dims: from.shape().into(),
             inputs: SmallVec::from_iter([Walk::along(&from)]),
             output: Walk::along(&to),
         };
-        if selects && !pass.has_kernel(self.queue()) {
-            return self.sort(axis, false);
+        if !selects {
+            pass.submit(self.queue(), &[])?;
+        } else if !pass.submit_if_native(self.queue())? {
+            return self.sort(axis.cast_signed(), false);
         }
-        pass.submit(self.queue(), &[])?;
+        drop(to);
         Ok(out)
+    }
+
+    /// The same elements, with an axis as the last one.
+    pub(super) fn with_last(&self, axis: usize) -> Result<Cow<'_, Self>> {
+        match axis + 1 == self.ndim() {
+            true => Ok(Cow::Borrowed(self)),
+            false => self.move_axis(axis.cast_signed(), -1).map(Cow::Owned),
+        }
     }
 
     /// The `k` largest elements (or smallest) along an axis, the most extreme first, and their places as `int64`; with
@@ -100,16 +126,14 @@ impl UsmArray {
             ));
         }
         let sorted = axis.cast_signed();
-        let is_row = self.ndim() == 1;
-        let at_once = OnRow::of(RowWork::Top { descending: largest }, &[self]).filter(|_| is_row);
-        let at_once = at_once.map(|row| row.fresh(k, Dtype::I64)).transpose()?.flatten();
-        let found = match at_once.map_or_else(|| self.top(k, sorted, largest), |found| Ok(Some(found)))? {
+        let found = match self.top(k, axis, largest)? {
             None => self.first_by_tiles(k, axis, largest)?,
             found => found,
         };
         // The places are in range as they are.
-        let taken = |places: &Self| match if is_row { self.taken_at_once(places)? } else { None } {
+        let taken = |places: &Self| match self.taken_at_once(places)? {
             Some(values) => Ok(values),
+            None if self.ndim() == 1 => self.places_along(places, axis).gather(self),
             None => self.take_along_axis(places, sorted, IndexMode::Clip),
         };
         if let Some(places) = found {
@@ -122,29 +146,27 @@ impl UsmArray {
     }
 
     /// The places of the first `k` of the sorted elements along an axis, where the device finds them without sorting all.
-    fn top(&self, k: usize, axis: isize, descending: bool) -> Result<Option<Self>> {
-        let from = self.move_axis(axis, -1)?;
+    fn top(&self, k: usize, axis: usize, descending: bool) -> Result<Option<Self>> {
+        let from = self.with_last(axis)?;
         let mut shape = Dims::from(self.shape());
-        shape[axis.unsigned_abs()] = k;
+        shape[axis] = k;
         let out = Self::empty(self.queue(), &shape, Dtype::I64, self.usm_kind())?;
         if out.is_empty() {
             return Ok(Some(out));
         }
-        let to = out.move_axis(axis, -1)?;
-        let mut to = Walk::along(&to);
-        let stride = to.strides.pop().unwrap_or_default();
-        to.strides.push(0);
+        let to = out.with_last(axis)?;
+        let mut places = Walk::along(&to);
+        let stride = places.strides.pop().unwrap_or_default();
+        places.strides.push(0);
         let pass = Pass {
-            program: Program::convert(self.dtype(), self.dtype()),
+            program: handing_on(self.dtype(), None),
             family: Family::Top { descending, axis: IndexedAxis { extent: k, stride } },
             dims: from.shape().into(),
             inputs: SmallVec::from_iter([Walk::along(&from)]),
-            output: to,
+            output: places,
         };
-        if !pass.has_kernel(self.queue()) {
-            return Ok(None);
-        }
-        pass.submit(self.queue(), &[])?;
-        Ok(Some(out))
+        let found = pass.submit_if_native(self.queue())?;
+        drop(to);
+        Ok(found.then_some(out))
     }
 }

@@ -39,6 +39,7 @@ impl UsmArray {
         {
             let bytes = layout.len().max(1) * dtype.size();
             let memory = Allocation::new(queue.device(), kind, bytes, BLOCK_ALIGN_BYTES)?;
+            memory.describe(dtype, shape);
             return Ok(Self::of(Elements::Memory(memory.into()), layout, dtype, queue.clone()));
         }
         // What is wrong, is told there.
@@ -133,7 +134,7 @@ impl UsmArray {
         let (Some(memory), Some(place)) = (self.elements.get_memory(), self.layout.place_of(index)) else {
             return Ok(None);
         };
-        if !self.queue.works_at_once() {
+        if !self.queue.allows_immediate() {
             return Ok(None);
         }
         let own = element_at_once(memory, place * self.itemsize(), self.itemsize())?;

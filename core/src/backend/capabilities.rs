@@ -66,6 +66,9 @@ pub struct Capabilities {
     /// The type of its memory in exchange protocols where host code cannot reach it (DLPack's `DLDeviceType`: 2 for CUDA),
     /// and its number among the devices of that type; `None` where it has none, so that such memory is refused.
     pub exchange: Option<(i32, i32)>,
+    /// The stream that every queue of the device waits for, by the number that those protocols have for it: who hands memory in has
+    /// that stream wait for what is under way on it. `None` where there is none.
+    pub exchange_stream: Option<usize>,
     /// How much may be under way before who submits more waits, unless somebody sets it otherwise.
     pub backlog: Backlog,
     /// Whether its commands end by themselves, so that they can be waited for when memory or room for more commands is missing.
@@ -74,6 +77,9 @@ pub struct Capabilities {
     pub most_stages: usize,
     /// Whether its queues take a [`Command::Sequence`](super::Command::Sequence).
     pub sequences: bool,
+    /// Whether its products are quicker of factors that are 16-bit floats as they lie, whose sums are `float32`. If not, they are
+    /// converted before.
+    pub half_factors: bool,
 }
 
 impl Default for Capabilities {
@@ -89,10 +95,12 @@ impl Default for Capabilities {
             languages: Vec::new(),
             interprocess: None,
             exchange: None,
+            exchange_stream: None,
             backlog: Backlog::of_memory(0),
             ends_commands: true,
             most_stages: 1,
             sequences: false,
+            half_factors: false,
         }
     }
 }
@@ -101,23 +109,14 @@ impl Capabilities {
     /// What host code may do with memory of a kind.
     #[must_use]
     pub const fn host_access(&self, kind: UsmKind) -> HostAccess {
-        self.host_access[index(kind)]
+        self.host_access[kind.number()]
     }
     /// Sets what host code may do with memory of a kind. It never reaches device memory (SYCL 2020, section 4.8.2), whatever
     /// is set.
     pub const fn set_host_access(&mut self, kind: UsmKind, access: HostAccess) {
         if kind.host_accessible() {
-            self.host_access[index(kind)] = access;
+            self.host_access[kind.number()] = access;
         }
-    }
-}
-
-/// The place of a kind in [`UsmKind::ALL`].
-const fn index(kind: UsmKind) -> usize {
-    match kind {
-        UsmKind::Host => 0,
-        UsmKind::Device => 1,
-        UsmKind::Shared => 2,
     }
 }
 
@@ -128,7 +127,7 @@ mod tests {
     #[test]
     fn kinds_are_told_apart_and_device_memory_stays_hidden() {
         for (place, kind) in UsmKind::ALL.into_iter().enumerate() {
-            assert_eq!(index(kind), place);
+            assert_eq!(kind.number(), place);
             let mut capabilities = Capabilities::default();
             capabilities.set_host_access(kind, HostAccess::Direct);
             for other in UsmKind::ALL {

@@ -38,7 +38,7 @@ impl fmt::Display for DeviceType {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Aspect {
-    /// Half-precision arithmetic.
+    /// Half precision. Where the hardware has no arithmetic of it, it is computed through `float32`.
     Fp16,
     /// Double-precision arithmetic.
     Fp64,
@@ -284,10 +284,6 @@ impl DeviceInfo {
     /// What a USM kind is here.
     #[must_use]
     pub const fn usm(&self, kind: UsmKind) -> UsmSupport {
-        match kind {
-            UsmKind::Host => self.usm[0],
-            UsmKind::Device => self.usm[1],
-            UsmKind::Shared => self.usm[2],
-        }
+        self.usm[kind.number()]
     }
 }

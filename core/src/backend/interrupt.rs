@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::{Event, Signal};
 use crate::error::{Error, Result};
+use crate::observe::{self, Doing};
 use crate::sync::primitives::Mutex;
 use crate::sync::primitives::thread::Builder;
 use crate::sync::start_thread;
@@ -44,6 +45,11 @@ pub(crate) fn interrupt() -> Option<Interrupt> {
     INTERRUPT.get().copied().filter(|interrupt| (interrupt.concerns)())
 }
 
+/// What an event is known by, as long as it lives.
+pub(crate) fn address(event: &dyn Event) -> usize {
+    std::ptr::from_ref(event).cast::<()>().addr()
+}
+
 /// Waits until an event is terminal, or somebody says that the wait is to end.
 ///
 /// # Errors
@@ -52,6 +58,7 @@ pub(crate) fn wait(event: &dyn Event) -> Result<()> {
     if event.status().is_terminal() {
         return event.error().map_or(Ok(()), Err);
     }
+    let _seen = observe::span(Doing::Wait, "event", address(event), 0);
     let Some(interrupt) = interrupt() else { return event.wait() };
     while !event.wait_timeout(SLICE)? {
         interrupt.check()?;
@@ -64,7 +71,9 @@ pub(crate) fn wait(event: &dyn Event) -> Result<()> {
 /// # Errors
 /// The command's failure; [`Error::Interrupted`].
 pub(crate) fn wait_for(event: &dyn Event, mut time: Duration) -> Result<bool> {
-    let interrupt = interrupt().filter(|_| !event.status().is_terminal());
+    let terminal = event.status().is_terminal();
+    let _seen = (!terminal).then(|| observe::span(Doing::Wait, "event", address(event), 0));
+    let interrupt = interrupt().filter(|_| !terminal);
     while let Some(interrupt) = interrupt
         && time > SLICE
     {

@@ -46,26 +46,33 @@
 mod all;
 mod backlog;
 mod capabilities;
+mod disk;
 mod finding;
+mod immediate;
 mod info;
 #[cfg(all(test, feature = "interleavings"))]
 mod interleavings;
 mod interrupt;
-mod row;
+mod recent;
+mod routine;
 mod signal;
 mod source;
 mod step;
+mod way;
 
 pub use all::when_all;
 pub use backlog::Backlog;
 pub use capabilities::{Capabilities, HostAccess, Interprocess};
+pub use disk::{KERNEL_CACHE_VARIABLE, KernelCache};
 pub use finding::{Finding, Health, is_switched_on};
+pub use immediate::{Elements, ElementsFn, FoldExtents, Immediate, REVERSED, SAME, SECONDS};
 pub use info::{
     AffinityDomain, Aspect, Cache, DeviceInfo, DeviceType, Limits, Partition, Topology, UsmSupport,
 };
 pub use interrupt::{Caller, Interrupt, beside, check_interrupt, set_interrupt};
-pub(crate) use interrupt::{STEPS, interrupt, wait, wait_for};
-pub use row::{Row, RowWork, Stretch};
+pub(crate) use interrupt::{STEPS, address, interrupt, wait, wait_for};
+pub use recent::Recent;
+pub use routine::{Routine, RoutineKind};
 pub use signal::Signal;
 pub use source::{
     CompiledKernel, Language, ParameterSpace, Source, SourceKernelInfo, SourceLaunch, SourceParameter,
@@ -73,11 +80,26 @@ pub use source::{
 };
 
 pub use step::Step;
+pub use way::Way;
 
 /// What a backend's threads meet by.
 pub use crate::sync::{
     self, Home, PerProcess, RuntimeCall, assert_unlocked, check_end, primitives, start_scoped_thread,
     start_thread,
+};
+/// What a launch is made of: the layouts of its operands, the program of each element, and the plan.
+pub use crate::{
+    layout::{
+        Coalesced, Dims, Indices, coalesce, normalize_axes, normalize_axis, overlaps, resolve_shape,
+        same_view, self_overlaps,
+    },
+    plan::{
+        Family, IndexedAxis, LaunchPlan, MAX_PLAN_DIMS, MatrixProduct, Operand, ProductSide, Stored,
+        VectorProduct,
+    },
+    program::{
+        Arg, Fold, MAX_CONSTS, MAX_INPUTS, MAX_OUTPUTS, MAX_STEPS, Program, ProgramBuilder, ProgramStep,
+    },
 };
 
 use std::any::Any;
@@ -91,8 +113,6 @@ use crate::error::{Error, Result};
 use crate::form::{Kernel, KernelLaunch, LaunchOptions};
 use crate::memory::pointer::{UsmKind, UsmPtr};
 use crate::ops::Op;
-use crate::plan::LaunchPlan;
-use crate::program::Fold;
 
 /// The version of this interface: of the traits, and of what core and a backend guarantee to each other. It is raised when a
 /// guarantee changes or a method that every backend has.
@@ -160,74 +180,6 @@ pub struct RawAllocation {
     pub kind: UsmKind,
 }
 
-/// Computes `len` elements on the calling thread, from up to three sources: `(dst, a, b, c, flags, len)`. An operation of one or
-/// two operands is given the first of them as its further sources, too. Flags, shifted by `k`, say how the elements of source `k`
-/// lie; without one, they lie one after another:
-/// - [`SAME`]: there is one element, which is that of every result;
-/// - [`SECONDS`]: every second element from the first on, where the function takes it ([`Elements::strided`]);
-/// - [`REVERSED`]: each element lies before the one that it follows, where the function takes it.
-///
-/// # Safety
-/// - `len` is at least 1.
-/// - As many elements as the flags call for are readable at each source, and `len` are writable at `dst`; all are aligned to their
-///   types.
-/// - Nothing else accesses them in conflict. What lies between the elements of a source is memory, which others may write.
-/// - A source either begins at `dst`, with elements of the size of the results, one after another, or overlaps no result.
-/// - At least one source of the operation has no [`SAME`], unless the operation is a copy.
-/// - Flags that the function does not take are not set.
-pub type ElementsFn =
-    unsafe fn(dst: *mut u8, a: *const u8, b: *const u8, c: *const u8, flags: u32, len: usize);
-
-/// Flags of an [`ElementsFn`], shifted by the number of a source. Those beyond these are the device's own.
-pub const SAME: u32 = 1;
-/// See [`SAME`].
-pub const SECONDS: u32 = 1 << 3;
-/// See [`SAME`].
-pub const REVERSED: u32 = 1 << 6;
-
-/// How a device computes an operation on the calling thread.
-#[derive(Clone, Copy)]
-pub struct Elements {
-    /// The function.
-    pub run: ElementsFn,
-    /// Whether it takes [`SECONDS`] and [`REVERSED`].
-    pub strided: bool,
-    /// Elements up to which that is quicker than to hand the work to other threads.
-    pub most: usize,
-    /// Elements up to which it is quicker alone, even where another thread is awake; more of them may be shared
-    /// ([`Device::share`]).
-    pub alone: usize,
-    /// Elements up to which it is quicker than a submission where somebody waits for them and all threads take part; at least
-    /// as many as `most`.
-    pub waited: usize,
-}
-
-/// Elements in row-major order of three extents, of which the middle one is folded: into `outer · inner` results.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FoldExtents {
-    /// Results that lie apart by all that is folded.
-    pub outer: usize,
-    /// Elements of each result.
-    pub len: usize,
-    /// Results whose elements are neighbours.
-    pub inner: usize,
-    /// Elements of memory from one to the next: 1 where they lie one after another, as they do of several results.
-    pub step: usize,
-}
-
-impl FoldExtents {
-    /// Number of results.
-    #[must_use]
-    pub const fn results(self) -> usize {
-        self.outer * self.inner
-    }
-    /// Number of elements.
-    #[must_use]
-    pub const fn elements(self) -> usize {
-        self.outer * self.len * self.inner
-    }
-}
-
 /// One device: what it is, its memory and its queues.
 pub trait Device: Send + Sync {
     /// What the device is.
@@ -238,6 +190,11 @@ pub trait Device: Send + Sync {
     fn supports(&self, plan: &LaunchPlan) -> Support;
     /// Whether it can run a kernel that a user wrote so.
     fn supports_kernel(&self, kernel: &Kernel, options: LaunchOptions) -> Support;
+    /// How it would run a command whose addresses may be of no memory, for people: nothing is decided by it.
+    fn way(&self, command: &Command) -> Way {
+        let _ = command;
+        Way::default()
+    }
     /// Compiles the kernels of a source in one of its languages ([`Capabilities::languages`]). Called without a lock of core;
     /// takes seconds perhaps.
     ///
@@ -255,34 +212,47 @@ pub trait Device: Send + Sync {
         let _ = (op, dtype);
         None
     }
-    /// What computes an operation on operands of a dtype (but the condition of a selection, which is `bool`), with results
-    /// of another, on the calling thread, in memory of any kind of this device; `None` where the device does not compute
-    /// there.
-    fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {
-        let _ = (op, dtype, out);
+    /// The kind of this device's memory that an address is in, as the runtime tells, whoever allocated it: for memory of others that is
+    /// described by its address. `None` where it is none of this device's.
+    fn kind_of(&self, ptr: UsmPtr) -> Option<UsmKind> {
+        let _ = ptr;
         None
     }
-    /// Runs a plan on the calling thread, where the device computes there and that is quicker than a submission.
-    /// Whether it did; else the plan is submitted. Then outputs that the plan only writes may have been written, those that it reads, too
-    /// (elements in place, values that are joined with elements at places), are as they were.
+    /// Has a stream of another library begin nothing more before events of this driver are over, however they end. The number is the
+    /// one that exchange protocols have for it ([`Capabilities::exchange`]). A device without streams waits for the events.
+    ///
+    /// # Errors
+    /// What the runtime reports.
     ///
     /// # Safety
-    /// The contract of [`LaunchPlan`] holds, all memory is of this device, and nothing else accesses it in conflict.
-    unsafe fn run_at_once(&self, plan: &LaunchPlan) -> bool {
-        let _ = plan;
-        false
+    /// The number is that of a stream that is there.
+    unsafe fn lead(&self, stream: usize, events: &[Arc<dyn Event>]) -> Result<()> {
+        let _ = stream;
+        for event in events {
+            match wait(&**event) {
+                Err(error) if !event.status().is_terminal() => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
     }
-    /// Works on a row on the calling thread. How many elements it wrote, or counted; `None` where the device does not compute
-    /// there, or not this, or a place is out of range: a [`Put`](RowWork::Put) and an [`Assign`](RowWork::Assign) have written
-    /// nothing then.
+    /// Has this device's queues begin nothing more before what a stream of another library was given so far is over.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where it has no streams; what the runtime reports.
     ///
     /// # Safety
-    /// The sources are readable and the target is writable, aligned to their dtypes, in memory of this device or the host's, and
-    /// nothing else accesses them in conflict. The target is apart from the sources, and has room for what the work may write:
-    /// as many elements as source 0 has, or source 1 of a take, or as are true in a mask; a range fills it. A mask is as long as what
-    /// it selects from. No source that the work has is of no elements.
-    unsafe fn run_row(&self, row: &Row) -> Option<usize> {
-        let _ = row;
+    /// The number is that of a stream that is there.
+    unsafe fn follow(&self, stream: usize) -> Result<()> {
+        Err(Error::unsupported(
+            "stream",
+            stream,
+            "a device that has streams",
+            "hand the array over without a stream, once its elements are there",
+        ))
+    }
+    /// How it computes on the calling thread; `None` where it does not.
+    fn immediate(&self) -> Option<&dyn Immediate> {
         None
     }
     /// Waits until the device's runtime has nothing to do any more, but not for longer than until then: the process forks or
@@ -300,45 +270,6 @@ pub trait Device: Send + Sync {
     fn share(&self, len: usize, by_all: bool, run: &(dyn Fn(Range<usize>) + Sync)) {
         let _ = by_all;
         run(0..len);
-    }
-    /// Folds elements at `src`, of the first dtype and converted to the second one, on the calling thread, to the bits that
-    /// a plan over elements that lie so gives, and writes the results to `dst`, one after another in row-major order. With
-    /// `factors`, of the first dtype as well and as many, the products of both are folded.
-    /// Whether it did: a device that does not compute there, or not this, or not so many, does nothing.
-    ///
-    /// # Safety
-    /// The elements are readable, the results are writable, both aligned to their dtypes and in memory of this device or the
-    /// host's, and nothing else accesses them in conflict. What lies between the elements is there, but others may write it
-    /// meanwhile. No extent is 0.
-    unsafe fn fold_elements(
-        &self,
-        fold: Fold,
-        dtypes: [Dtype; 2],
-        dst: *mut u8,
-        src: *const u8,
-        factors: Option<*const u8>,
-        extents: FoldExtents,
-    ) -> bool {
-        let _ = (fold, dtypes, dst, src, factors, extents);
-        false
-    }
-    /// Copies elements of `size` bytes (1, 2, 4, 8 or 16) one after another to `dst`, on the calling thread: those that
-    /// dimensions, the innermost first, reach from `src` on; of each its extent, and the bytes from an element to the next one,
-    /// which may be 0 or negative. No dimensions are one element.
-    /// Whether it did: a device that does not compute there does nothing.
-    ///
-    /// # Safety
-    /// The elements are readable, as many are writable at `dst` and apart from them; all are in memory of this device or the
-    /// host's, and nothing else accesses them in conflict. No extent is 0.
-    unsafe fn gather_elements(
-        &self,
-        dst: *mut u8,
-        src: *const u8,
-        dims: &[(usize, isize)],
-        size: usize,
-    ) -> bool {
-        let _ = (dst, src, dims, size);
-        false
     }
     /// Allocates `bytes` (not 0) at an address that is a multiple of `align` (a power of two). Core pools what it gets,
     /// so this is called for large blocks and rarely.

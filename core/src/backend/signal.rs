@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::{Event, EventStatus, Profile, SignalHandle};
 use crate::error::{Error, Result};
+use crate::observe::{self, Doing};
 use crate::sync::primitives::atomic::{AtomicU8, Ordering};
 use crate::sync::primitives::{Condvar, Instant, Mutex, MutexGuard, thread};
 use crate::sync::{Home, left_behind};
@@ -113,11 +114,13 @@ impl Signal {
             }
             std::mem::take(&mut inner.callbacks)
         };
+        let seen = (!callbacks.is_empty()).then(|| observe::span(Doing::Callback, "callbacks", 0, 0));
         // Outside the lock: a callback may ask the event for its status. One that panics, against its contract, must not
         // take the others with it; its panic has been reported where it happened.
         for callback in callbacks {
             let _ = catch_unwind(AssertUnwindSafe(callback));
         }
+        drop(seen);
         true
     }
 

@@ -151,6 +151,10 @@ pub struct SourceKernelInfo {
     pub max_num_sub_groups: usize,
     /// Items of a sub-group at most; 0 where the runtime does not say.
     pub max_sub_group_size: usize,
+    /// Bytes from the start of each argument that the kernel accesses at most, where its backend vouches that, whatever they hold and
+    /// however many items there are, it accesses nothing else and ends: then safe code launches it
+    /// ([`SourceKernel::call`](crate::kernel::SourceKernel::call)).
+    pub touches: Option<Vec<usize>>,
     /// Sub-groups of a group that the source demands; 0 where it demands none.
     pub compile_num_sub_groups: usize,
     /// Items of a sub-group that the source demands; 0 where it demands none.
@@ -180,6 +184,7 @@ impl SourceKernelInfo {
             local_mem_size: 0,
             max_num_sub_groups: 0,
             max_sub_group_size: 0,
+            touches: None,
             compile_num_sub_groups: 0,
             compile_sub_group_size: 0,
         }

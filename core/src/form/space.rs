@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::Kernel;
 use super::text::List;
 use super::tree::MAX_SPACE_DIMS;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 
 /// Items of a group where nothing depends on how they are grouped.
 const FREE_GROUP_LEN: usize = 256;
@@ -118,7 +118,7 @@ impl Space {
             return Err(Error::axis(
                 "nd_range",
                 range.told(),
-                format!("{dims} dimensions, as kernel `{}` has", kernel.name()),
+                format!("{}, as kernel `{}` has", counted(dims, "dimension"), kernel.name()),
                 "launch it over as many extents",
             ));
         }

@@ -16,7 +16,7 @@ use crate::memory::heap;
 
 /// Rounds of a loop that counts nothing, or steps of an item, from one barrier to the next, after which checked mode takes it
 /// to go on for ever.
-pub const ENDLESS: u64 = 1 << 24;
+pub const ENDLESS: u64 = 1 << 22;
 
 /// What memory is asked for here.
 pub(super) const WHAT: &str = "what checked mode notes";

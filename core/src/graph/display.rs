@@ -8,7 +8,7 @@ use crate::backend::Step;
 use crate::memory::allocation::Allocation;
 use crate::memory::schedule::Access;
 use crate::memory::track::Mode;
-use crate::plan::{Family, LaunchPlan};
+use crate::plan::LaunchPlan;
 
 impl fmt::Display for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,30 +67,9 @@ fn command(f: &mut fmt::Formatter<'_>, step: &Step) -> fmt::Result {
 fn list(f: &mut fmt::Formatter<'_>, plans: &[LaunchPlan]) -> fmt::Result {
     let Some(plan) = plans.first() else { return f.write_str("nothing") };
     let (steps, dims) = (plan.program.steps().len(), &plan.dims);
-    write!(f, "{} of {steps} operations over {dims:?}", family(&plan.family))?;
+    write!(f, "{} of {steps} operations over {dims:?}", plan.family)?;
     if plans.len() > 1 {
         write!(f, " and {} more", plans.len() - 1)?;
     }
     Ok(())
-}
-
-fn family(family: &Family) -> String {
-    match family {
-        Family::Map => "map".to_owned(),
-        Family::Reduce { fold, .. } => format!("reduction by {fold:?}"),
-        Family::Scan { fold } => format!("scan by {fold:?}"),
-        Family::Sort { .. } => "sort".to_owned(),
-        Family::Select { .. } => "selection".to_owned(),
-        Family::Gather { .. } => "gather".to_owned(),
-        Family::Scatter { .. } => "scatter".to_owned(),
-        Family::Search { .. } => "search".to_owned(),
-        Family::Contains { .. } => "search of members".to_owned(),
-        Family::Top { .. } => "choice of the first".to_owned(),
-        Family::Accumulate { op, .. } => format!("accumulation by {op:?}"),
-        Family::Count { .. } => "count".to_owned(),
-        Family::Histogram { .. } => "histogram".to_owned(),
-        Family::Compress { .. } => "choice by a mask".to_owned(),
-        Family::Runs { .. } => "runs".to_owned(),
-        Family::Expand { .. } => "spread by a mask".to_owned(),
-    }
 }

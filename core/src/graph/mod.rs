@@ -9,7 +9,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::backend::check_interrupt;
+use crate::backend::{Step, check_interrupt};
+use crate::cut::Cut;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
@@ -353,6 +354,25 @@ impl Graph {
             UsmArray::of(Elements::Memory(memory.into()), port.layout.clone(), port.dtype, queue.clone())
         };
         heap::collect("outputs", outputs.iter().map(array))
+    }
+}
+
+impl Graph {
+    /// The commands, each with why it ends where it does.
+    pub(crate) fn commands(&self) -> impl Iterator<Item = (&Step, Cut)> {
+        let steps = &self.0.prepared.steps;
+        steps.commands().map(|(step, _)| step).zip(steps.cuts().iter().copied())
+    }
+
+    /// What is known of the arrays that the commands access.
+    pub(crate) fn known(&self) -> Vec<lazy::Known> {
+        let Captured { prepared, inputs, outputs } = &*self.0;
+        let named = inputs.iter().chain(outputs).map(|port| {
+            let known = lazy::Known::of(&port.memory, &port.layout, port.dtype);
+            lazy::Known { name: Some(port.name.clone()), ..known }
+        });
+        let used = prepared.used.iter().map(|memory| lazy::Known::of_bytes(memory));
+        named.chain(used).collect()
     }
 }
 

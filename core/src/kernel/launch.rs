@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use crate::array::{Array, UsmArray};
 use crate::backend::{Support, is_switched_on};
 use crate::dtype::Element;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 use crate::form::{Kernel, LaunchOptions, MAX_OBJECT_LEN, Memory, NdRange, Object, Parameter, Space};
 use crate::lazy::{Bound, launch_kernel};
 use crate::promotion::Weak;
@@ -226,7 +226,9 @@ impl Kernel {
                     (Memory::LocalArgument { .. }, _) => {
                         (&info.name, format!("{ndim} extents of local memory"))
                     }
-                    _ => (&info.name, format!("an array of {ndim} dimensions of {}", info.dtype)),
+                    _ => {
+                        (&info.name, format!("an array of {} of {}", counted(ndim, "dimension"), info.dtype))
+                    }
                 }
             }
         };
@@ -251,8 +253,8 @@ impl Kernel {
         if array.ndim() != info.memory.ndim() {
             return Err(Error::axis(
                 info.name.clone(),
-                format!("an array of {} dimensions", array.ndim()),
-                format!("{} dimensions", info.memory.ndim()),
+                format!("an array of {}", counted(array.ndim(), "dimension")),
+                counted(info.memory.ndim(), "dimension"),
                 "reshape it first, or build the kernel for as many indices",
             ));
         }

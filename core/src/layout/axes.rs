@@ -1,7 +1,7 @@
 //! Axes: normalising them, and the operations that only rearrange, add, drop or reverse dimensions.
 
 use super::{Dims, Layout, MAX_NDIM, Strides, checked_len};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 
 /// The axis counted from the front, from one that may count from the back (-1 is the last). `argument` is the name
 /// that the error message gives it.
@@ -14,7 +14,11 @@ pub fn normalize_axis(argument: &'static str, axis: isize, ndim: usize) -> Resul
     normal.filter(|&n| n < ndim).ok_or_else(|| {
         let expected = match ndim {
             0 => "no axis, as the array has no dimensions".to_owned(),
-            _ => format!("an axis from -{ndim} to {} of an array with {ndim} dimension(s)", ndim - 1),
+            _ => format!(
+                "an axis from -{ndim} to {}, as the array has {}",
+                ndim - 1,
+                counted(ndim, "dimension")
+            ),
         };
         Error::axis(argument, axis, expected, "name an existing axis, or add one with `expand_dims`")
     })
@@ -134,6 +138,14 @@ impl Layout {
     /// A position is outside the result or given twice; too many dimensions.
     pub fn expand_dims(&self, axes: &[isize]) -> Result<Self> {
         let ndim = self.ndim() + axes.len();
+        if ndim > MAX_NDIM {
+            return Err(Error::axis(
+                "axes",
+                format!("{} axes, for an array of shape {:?}", axes.len(), self.shape()),
+                format!("at most {MAX_NDIM} dimensions in all"),
+                "add fewer axes, or merge dimensions with a reshape",
+            ));
+        }
         let positions = normalize_axes("axes", axes, ndim)?;
         let mut old = self.shape().iter().zip(self.strides());
         let (mut shape, mut strides) = (Dims::new(), Strides::new());

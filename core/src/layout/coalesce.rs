@@ -27,7 +27,7 @@ pub struct Coalesced {
 /// The strides must be those of valid layouts of that shape, broadcast to it.
 ///
 /// ```
-/// use stridewise_core::coalesce;
+/// use stridewise_core::backend::coalesce;
 /// // A transposed pair is one run of memory when the order is free.
 /// let space = coalesce(&[3, 4], &[&[1, 3], &[1, 3]], true);
 /// assert_eq!(space.shape.as_slice(), [12]);

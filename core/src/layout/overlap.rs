@@ -161,7 +161,7 @@ fn moving(layout: &Layout, unit: i128) -> impl Iterator<Item = Term> {
 /// is `true`.
 ///
 /// ```
-/// use stridewise_core::{overlaps, s, Layout, Order};
+/// use stridewise_core::{backend::overlaps, s, Layout, Order};
 /// let all = Layout::contiguous(&[10], Order::C)?;
 /// let (even, odd) = (all.slice(s![..;2])?, all.slice(s![1..;2])?);
 /// assert!(!overlaps(&even, 4, &odd, 4));

@@ -1,7 +1,7 @@
 //! Reshaping without a copy.
 
 use super::{Dims, Layout, Order, Strides, checked_len, contiguous_strides};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 
 /// The shape meant by `requested` for an array of `len` elements: one extent may be -1 and is then computed.
 ///
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// would fulfil.
 pub fn resolve_shape(requested: &[isize], len: usize) -> Result<Dims> {
     let complaint = |expected: String, help: &'static str| {
-        Error::shape("shape", format!("{requested:?} for {len} element(s)"), expected, help)
+        Error::shape("shape", format!("{requested:?} for {}", counted(len, "element")), expected, help)
     };
     let mut unknown = None;
     let mut shape = Dims::new();

@@ -179,6 +179,12 @@ from_ranges!(isize, i32, usize);
 /// and walks down to the front (7, 5, 3, 1); `..;-1` is `::-1`. The `ndarray` crate differs: its `s![7..;-2]` takes
 /// the range 7 to the end first and then walks that backwards. An inclusive end is included in either direction:
 /// `5..=2;-1` is 5, 4, 3, 2.
+///
+/// Python's colons do not compile:
+///
+/// ```compile_fail
+/// let rows = stridewise_core::s![1:3]; // a range is `1..3`
+/// ```
 #[macro_export]
 macro_rules! s {
     (@items [$($done:expr),*]) => { &[$($done),*] };
@@ -199,6 +205,9 @@ macro_rules! s {
     };
     (@items [$($done:expr),*] $item:expr, $($rest:tt)*) => {
         $crate::s!(@items [$($done,)* $crate::SliceItem::from($item)] $($rest)*)
+    };
+    (@items [$($done:expr),*] $($other:tt)+) => {
+        ::core::compile_error!("`s!` takes indices, `NewAxis`, `Ellipsis` and ranges: `1..3`, `..`, with a step `..;2` or `1..;-1`")
     };
     () => {{
         const NOTHING: &[$crate::SliceItem; 0] = &[];

@@ -145,6 +145,10 @@ fn axis_operations_have_numpy_shapes() {
     let expanded = base.expand_dims(&[0, -1]).unwrap();
     assert_eq!(expanded.shape(), [1, 2, 3, 4, 1]);
     assert!(base.expand_dims(&[4, -1]).is_err() && base.expand_dims(&[5]).is_err());
+    // Before any of them is looked at, as each is compared with all others.
+    let many: Vec<isize> = (0..1 << 20).collect();
+    let error = base.expand_dims(&many).unwrap_err().to_string();
+    assert!(error.contains("1048576 axes") && error.contains("at most 32 dimensions"), "{error}");
     assert_eq!(expanded.squeeze(&[-1, 0]).unwrap(), base);
     assert!(matches!(expanded.squeeze(&[1]), Err(Error::Shape(_))));
     let thin = strided(&[1, 0], &[isize::MIN, isize::MIN], 0);

@@ -25,12 +25,13 @@ use super::fold::{self, Folding};
 use super::plan::{self, Input, Placed};
 use super::{Node, Recorded, UsmArray, Work, for_each_node};
 use crate::backend::Support;
+use crate::cut::Cut;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{self, Layout, Order};
 use crate::memory::allocation::Allocation;
 use crate::memory::immediate::{self, MAX_OPERANDS};
-use crate::memory::schedule::{self, Access, Batch, complete};
+use crate::memory::schedule::{self, Access, Batch, Draft, complete};
 use crate::memory::track::Mode;
 use crate::memory::{UsmKind, heap};
 use crate::plan::LaunchPlan;
@@ -66,6 +67,7 @@ fn flush_noted(node: &Arc<Node>, batch: &mut Batch<'_>) -> Result<Option<Event>>
         }
     };
     let memory = Arc::clone(&part.output.allocation);
+    batch.ends_for(node.cut());
     let event = submit(&node.queue, before, vec![part], &[], batch)?;
     drop(guard);
     node.settle(memory);
@@ -135,7 +137,7 @@ pub(crate) fn reduce(
     };
     let in_memory = |array: &UsmArray| array.elements().get_memory().is_some();
     let mut evaluated = None;
-    if queue.works_at_once() && recorded.arrays().all(in_memory) {
+    if queue.allows_immediate() && recorded.arrays().all(in_memory) {
         let (before, part) = Batch::run(queue, |batch| {
             let _lock = queue.flush_lock();
             evaluate(batch)
@@ -183,7 +185,7 @@ pub(super) fn evaluate_fold(
     let program = Arc::new(builder.finish()?);
 
     let kept: Vec<usize> = (0..shape.len()).filter(|a| !folding.axes.contains(a)).map(|a| shape[a]).collect();
-    let output = place_new(queue, kind, Layout::contiguous(&kept, Order::C)?, folding.result(accumulator))?;
+    let output = place_new(batch, kind, Layout::contiguous(&kept, Order::C)?, folding.result(accumulator))?;
     let mut plans = Vec::new();
     if output.layout.is_empty() {
         // Nothing to compute.
@@ -221,6 +223,16 @@ pub(super) struct Evaluated {
 }
 
 impl Evaluated {
+    /// Notes for people what its arrays are like.
+    fn sketch(&self, draft: &mut Draft) {
+        let read = self.inputs.iter().filter_map(Input::memory);
+        for Placed { allocation, layout, dtype } in
+            read.chain([&self.output]).chain(self.extras.iter().map(|(_, p)| p))
+        {
+            draft.arrays.push((Arc::clone(allocation), layout.clone(), *dtype));
+        }
+    }
+
     fn is_exported(&self) -> bool {
         let inputs = self.inputs.iter().filter_map(Input::memory);
         inputs.chain([&self.output]).any(|p| p.allocation.is_exported())
@@ -254,6 +266,9 @@ pub(super) fn submit(
     let mut stages = heap::with_capacity("stages", last + 1)?;
     stages.resize_with(last + 1, Vec::new);
     let mut add = |plans: &mut Vec<LaunchPlan>, part: Evaluated| -> Result<()> {
+        if let Some(draft) = batch.draft() {
+            part.sketch(draft);
+        }
         let read = part.inputs.iter().filter_map(Input::memory).map(|p| p.access(Mode::Read));
         let written = [&part.output].into_iter().chain(part.extras.iter().map(|(_, p)| p));
         heap::extend("accesses", &mut accesses, read.chain(written.map(|p| p.access(Mode::Write))))?;
@@ -338,13 +353,13 @@ fn evaluate_part(
     let mut emission = Emission::new(&settled, before);
     let value = emission.value(recorded)?;
     let order = if recorded.layout.is_c_contiguous() { Order::C } else { Order::F };
-    let output = place(queue, target, shape, order, recorded.out)?;
+    let output = place(batch, target, shape, order, recorded.out)?;
     let value = emission.builder.cast(value, output.dtype)?;
     emission.builder.output(value)?;
     let mut extras = SmallVec::new();
     for (node, value, layout, dtype) in std::mem::take(&mut emission.kept) {
         emission.builder.output(value)?;
-        let placed = place_new(queue, node.kind, layout, dtype)?;
+        let placed = place_new(batch, node.kind, layout, dtype)?;
         extras.push((node, placed));
     }
     let Emission { builder, mut inputs, .. } = emission;
@@ -377,18 +392,19 @@ fn target_allocation(target: &Target) -> Option<&Arc<Allocation>> {
     }
 }
 
-fn place(queue: &Queue, target: Target, shape: &[usize], order: Order, dtype: Dtype) -> Result<Placed> {
+fn place(batch: &Batch<'_>, target: Target, shape: &[usize], order: Order, dtype: Dtype) -> Result<Placed> {
     match target {
-        Target::New(kind) => place_new(queue, kind, Layout::contiguous(shape, order)?, dtype),
+        Target::New(kind) => place_new(batch, kind, Layout::contiguous(shape, order)?, dtype),
         Target::Existing { allocation, layout, dtype } => Ok(Placed { allocation, layout, dtype }),
     }
 }
 
-fn place_new(queue: &Queue, kind: UsmKind, layout: Layout, dtype: Dtype) -> Result<Placed> {
+fn place_new(batch: &Batch<'_>, kind: UsmKind, layout: Layout, dtype: Dtype) -> Result<Placed> {
     // Fits: a layout has at most `MAX_LEN` elements.
     let bytes = layout.len().max(1) * dtype.size();
     // Nothing is waited for under the flush lock: where memory is missing, `Batch::run` waits and begins again.
-    let allocation = Allocation::at_once(queue.device(), kind, bytes, crate::memory::BLOCK_ALIGN_BYTES)?;
+    let allocation = batch.allocate(kind, bytes)?;
+    allocation.describe(dtype, layout.shape());
     Ok(Placed { allocation, layout, dtype })
 }
 
@@ -404,7 +420,7 @@ fn separate(queue: &Queue, inputs: &mut [Input], output: &Placed, batch: &mut Ba
         if clash && !exact {
             let shape = input.layout.shape();
             let copy =
-                place_new(queue, input.allocation.kind(), Layout::contiguous(shape, Order::C)?, input.dtype)?;
+                place_new(batch, input.allocation.kind(), Layout::contiguous(shape, Order::C)?, input.dtype)?;
             let mut plans = Vec::new();
             let program = Arc::new(Program::convert(input.dtype, input.dtype));
             let accesses = vec![input.access(Mode::Read), copy.access(Mode::Write)];
@@ -441,7 +457,10 @@ pub(super) fn flush_own_readers(
     })?;
     if found {
         for_each_node(queue.pending(), |node| match counts(node) {
-            true => flush_locked(node, batch).map(drop),
+            true => {
+                node.cut_for(Cut::Overwritten);
+                flush_locked(node, batch).map(drop)
+            }
             false => Ok(()),
         })?;
     }

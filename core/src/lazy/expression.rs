@@ -10,6 +10,7 @@ use super::evaluate::{Before, flush_locked, flush_own_readers};
 use super::plan::{Input, Placed};
 use super::size::{Graph, Size};
 use super::{Node, Recorded, Source, Work, is_first};
+use crate::cut::Cut;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
@@ -43,6 +44,9 @@ impl<T> ByNode<T> {
         self.0.push((Arc::as_ptr(node), value));
     }
 }
+
+/// Nodes that are computed before an expression, and why.
+type Obstacles = Vec<(Arc<Node>, Cut)>;
 
 /// The pending nodes of an expression that can be fused, with the references found to each.
 pub(super) struct Settled {
@@ -83,7 +87,7 @@ pub(super) fn settle(
             folds,
             noted_by: capture::key(batch.recording()),
         };
-        let mut obstacles: Vec<Arc<Node>> = Vec::new();
+        let mut obstacles: Obstacles = Vec::new();
         settled.visit(root, shape, &mut obstacles, true);
         if obstacles.is_empty()
             && let Some(allocation) = overwritten
@@ -94,7 +98,8 @@ pub(super) fn settle(
             }
         }
         if obstacles.is_empty() && (settled.couples(root) || settled.outlives()) {
-            obstacles.extend(settled.folds.take().into_iter().flatten());
+            let folds = settled.folds.take().into_iter().flatten();
+            obstacles.extend(folds.map(|node| (node, Cut::Apart)));
         }
         if obstacles.is_empty() {
             obstacles.extend(settled.excess(root));
@@ -102,14 +107,15 @@ pub(super) fn settle(
         if obstacles.is_empty() {
             return Ok(settled);
         }
-        for node in obstacles {
+        for (node, cut) in obstacles {
+            node.cut_for(cut);
             flush_locked(&node, batch)?;
         }
     }
 }
 
 impl Settled {
-    fn visit(&mut self, recorded: &Recorded, shape: &[usize], obstacles: &mut Vec<Arc<Node>>, root: bool) {
+    fn visit(&mut self, recorded: &Recorded, shape: &[usize], obstacles: &mut Obstacles, root: bool) {
         for array in recorded.arrays() {
             let Some(node) = array.elements().pending() else { continue };
             let guard = node.work();
@@ -117,7 +123,7 @@ impl Settled {
                 // Settled between the look above and the lock.
                 None => {}
                 Some(_) if capture::key(node.recording.as_ref()) != self.noted_by => {
-                    obstacles.push(Arc::clone(node));
+                    obstacles.push((Arc::clone(node), Cut::Capture));
                 }
                 // Every reference is asked for its layout, later ones too: `x + x.flip()` reads `x` in two ways.
                 Some(Work::Map(inner))
@@ -131,7 +137,8 @@ impl Settled {
                     self.visit(inner, shape, obstacles, false);
                 }
                 Some(Work::Fold(inner, _)) if self.folds.is_some() => self.take_along(node, inner),
-                Some(_) => obstacles.push(Arc::clone(node)),
+                Some(Work::Map(_)) => obstacles.push((Arc::clone(node), Cut::View)),
+                Some(Work::Fold(..)) => obstacles.push((Arc::clone(node), Cut::Reduction)),
             }
         }
         if root {
@@ -141,7 +148,7 @@ impl Settled {
 
     /// What has to be computed before, where the expression is more than a program takes: arrays that were one while what they are
     /// computed from was recorded, too, are several when it is not.
-    fn excess(&self, root: &Recorded) -> Option<Arc<Node>> {
+    fn excess(&self, root: &Recorded) -> Option<(Arc<Node>, Cut)> {
         // So few have at most 15 arrays and 20 steps.
         if self.references.0.len() <= 4 {
             return None;
@@ -149,11 +156,13 @@ impl Settled {
         // A conversion of the result may come.
         let most = Size { steps: MAX_STEPS - 1, leaves: MAX_INPUTS };
         let graph = Graph::of(root);
-        if graph.size().fits(most) {
+        let size = graph.size();
+        if size.fits(most) {
             return None;
         }
         let pending = root.arrays().filter_map(|array| array.elements().pending());
-        graph.cut(most).or_else(|| pending.max_by_key(|node| node.size.steps).cloned())
+        let node = graph.cut(most).or_else(|| pending.max_by_key(|node| node.size.steps).cloned());
+        node.map(|node| (node, size.excess(most)))
     }
 
     /// A pending reduction, of an expression, that is read becomes an earlier stage, where it is none yet.
@@ -221,7 +230,7 @@ impl Settled {
 
     /// Nodes that are held from outside and cannot be kept by the pass: all but the first few, and in a reduction, which keeps
     /// none, those that were computed on the way before.
-    fn find_held(&mut self, root: &Recorded, obstacles: &mut Vec<Arc<Node>>) {
+    fn find_held(&mut self, root: &Recorded, obstacles: &mut Obstacles) {
         let mut held: Vec<Arc<Node>> = Vec::new();
         self.collect_held(root, &mut held, &mut SmallVec::new());
         for (number, node) in held.into_iter().enumerate() {
@@ -232,7 +241,7 @@ impl Settled {
             if keep {
                 self.held.push(Arc::as_ptr(&node));
             } else {
-                obstacles.push(node);
+                obstacles.push((node, if self.reduction { Cut::Folded } else { Cut::Held }));
             }
         }
     }

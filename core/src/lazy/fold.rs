@@ -7,6 +7,7 @@ use smallvec::{SmallVec, smallvec};
 use super::evaluate::{Before, Evaluated, evaluate_fold, reduce, submit};
 use super::size::Size;
 use super::{Elements, Node, Recorded, UsmArray, Work, for_each_node, immediate, is_first};
+use crate::cut::Cut;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Dims;
@@ -14,6 +15,7 @@ use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
 use crate::memory::capture;
 use crate::memory::immediate::WAITING_BYTES;
+use crate::memory::pending::PendingList;
 use crate::memory::schedule::Batch;
 use crate::ops;
 use crate::program::{Fold, Program};
@@ -75,7 +77,7 @@ pub(crate) fn fold(queue: &Queue, kind: UsmKind, recorded: Recorded, folding: Fo
     };
     // A failure is reported to who needs the result: it stays recorded.
     let _ = for_each_node(queue.pending(), |node| match node.is_fold() && !stays(node) {
-        true => node.flush().map(drop),
+        true => node.flush_for(Cut::OtherReduction).map(drop),
         false => Ok(()),
     });
     let node = Node::new(queue, kind, Work::Fold(recorded, folding), Size { steps: 0, leaves: 1 });
@@ -148,7 +150,7 @@ impl Node {
 /// Submits a pending reduction, and with it the others of the same array over the same axes. The caller holds the queue's flush
 /// lock.
 pub(super) fn flush(node: &Arc<Node>, batch: &mut Batch<'_>) -> Result<Option<Event>> {
-    let together = alike(node)?;
+    let together = alike(node, batch.drafted())?;
     let event = match submit_all(&together, batch) {
         // The failure may be another one's; but what is missing may come.
         Err(error) if together.len() > 1 && !matches!(error, Error::Alloc(_)) => {
@@ -161,7 +163,7 @@ pub(super) fn flush(node: &Arc<Node>, batch: &mut Batch<'_>) -> Result<Option<Ev
 
 /// Whether a pending reduction is the only one of its array over its axes.
 pub(super) fn is_single(node: &Arc<Node>) -> Result<bool> {
-    Ok(alike(node)?.len() == 1)
+    Ok(alike(node, None)?.len() == 1)
 }
 
 /// The results of a reduction that is recorded, computed without a submission, where that is possible.
@@ -171,8 +173,8 @@ pub(super) fn at_once(recorded: &Recorded, folding: &Folding) -> Result<Option<A
     immediate::fold(array, recorded.out, folding.fold, folding.finish.as_deref(), &folding.axes, true)
 }
 
-/// A pending reduction and those like it of the same queue.
-fn alike(node: &Arc<Node>) -> Result<SmallVec<[Arc<Node>; 4]>> {
+/// A pending reduction and those like it of the same queue: those that are registered with its array, or, of a draft, these.
+pub(super) fn alike(node: &Arc<Node>, drafted: Option<&PendingList>) -> Result<SmallVec<[Arc<Node>; 4]>> {
     let mut found = smallvec![Arc::clone(node)];
     let (array, axes) = match &*node.work() {
         Some(Work::Fold(recorded, folding)) => (recorded.arrays().next().cloned(), folding.axes.clone()),
@@ -180,7 +182,8 @@ fn alike(node: &Arc<Node>) -> Result<SmallVec<[Arc<Node>; 4]>> {
     };
     // An expression has one.
     let Some(array) = array.filter(|array| array.elements().is_ready()) else { return Ok(found) };
-    for_each_node(&array.elements().memory()?.pending_reads, |other| {
+    let memory = array.elements().memory()?;
+    for_each_node(drafted.unwrap_or(&memory.pending_reads), |other| {
         // Another queue's work is not looked into: its flush lock is not held.
         let noted_alike = capture::key(other.recording.as_ref()) == capture::key(node.recording.as_ref());
         let like = other.is_fold() && other.queue == node.queue && noted_alike && !Arc::ptr_eq(other, node);
@@ -196,7 +199,7 @@ fn alike(node: &Arc<Node>) -> Result<SmallVec<[Arc<Node>; 4]>> {
 /// queue's flush lock.
 pub(super) fn evaluate(needed: &[Arc<Node>], evaluated: &mut Before, batch: &mut Batch<'_>) -> Result<()> {
     for node in needed {
-        for like in alike(node)? {
+        for like in alike(node, batch.drafted())? {
             if evaluated.iter().any(|(done, _)| Arc::ptr_eq(done, &like)) {
                 continue;
             }
@@ -227,6 +230,7 @@ fn submit_all(nodes: &[Arc<Node>], batch: &mut Batch<'_>) -> Result<Event> {
     for node in nodes {
         parts.extend(evaluate_one(node, &mut before, batch)?);
     }
+    batch.ends_for(nodes[0].cut());
     let memories: SmallVec<[_; 4]> = parts.iter().map(|part| Arc::clone(&part.output.allocation)).collect();
     let event = submit(&nodes[0].queue, before, parts, &[], batch)?;
     for (node, memory) in nodes.iter().zip(memories) {

@@ -9,8 +9,9 @@
 //! elementwise_alike      all operands lie as the result does         one call
 //! elementwise_gathered   some lie otherwise: gathered on the stack   one call
 //! elementwise            scalars, broadcasting, other orders         row by row
-//! OnRow                  a sort, a search, a mask, places: one row   `RowWork`
+//! Moving                 elements at places, where a mask is true    one after the other
 //! ```
+//! A sort, a search, or whatever else there is a family of plans for, is a [`Pass`](super::Pass), which is run at once where it is short.
 //! Results have the bits of the plan that would compute the same. No error is made here but for memory: what
 //! is wrong with operands is said by `array/elementwise.rs`, in one place.
 //!
@@ -23,14 +24,13 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::{ArrayOrScalar, Elements, Recorded, Source as Operand, UsmArray};
-use crate::backend::RowWork;
 use crate::dtype::{Dtype, Element};
 use crate::error::Result;
 use crate::layout::{Dims, Layout, Order, all_axes, broadcast_shapes};
 use crate::memory::UsmKind;
 use crate::memory::allocation::Allocation;
 use crate::memory::immediate::{
-    self, Alike, AxisFold, Call, Function, IMMEDIATE_BYTES, RowCall, Source, Space, same_shape,
+    self, Alike, AxisFold, Call, Function, IMMEDIATE_BYTES, Move, MoveCall, Source, Space, same_shape,
 };
 use crate::ops::Op;
 use crate::program::{Fold, Program};
@@ -50,6 +50,7 @@ impl Fresh<'_> {
     #[inline(always)]
     pub(crate) fn array(self) -> UsmArray {
         let Self { memory, dtype, like, order } = self;
+        memory.describe_if_watched(dtype, like.shape());
         let (queue, elements) = (like.queue.clone(), Elements::Memory(memory.into()));
         // In one piece: to move an array takes as long as to compute a few elements.
         UsmArray { elements, layout: like.layout.packed(order), dtype, queue, writable: true }
@@ -108,7 +109,7 @@ fn alike<'a, const N: usize, const APART: bool>(
         ArrayOrScalar::Scalar(value) => value.dtype(),
         ArrayOrScalar::Weak(_) => return None,
     };
-    if op == Op::Cast || !like.queue.works_at_once() {
+    if op == Op::Cast || !like.queue.allows_immediate() {
         return None;
     }
     let function = Function::of(like.device(), op, dtype)?;
@@ -158,7 +159,7 @@ pub(crate) fn elementwise(op: Op, operands: &[ArrayOrScalar<'_>]) -> Result<Opti
         return Ok(None);
     };
     let most = IMMEDIATE_BYTES / op.result(*dtype).size();
-    if op == Op::Cast || !queue.works_at_once() || like.len() > most {
+    if op == Op::Cast || !queue.allows_immediate() || like.len() > most {
         return Ok(None);
     }
     let Some(function) = Function::of(queue.device(), op, *dtype) else { return Ok(None) };
@@ -238,7 +239,7 @@ fn an_array<'a>(operand: &ArrayOrScalar<'a>) -> Option<&'a UsmArray> {
 /// What the allocation reports.
 pub(crate) fn cast(array: &UsmArray, dtype: Dtype) -> Result<Option<UsmArray>> {
     // More is recorded, to be computed with what comes next.
-    if !array.queue.works_at_once() || array.len() > IMMEDIATE_BYTES / dtype.size() {
+    if !array.queue.allows_immediate() || array.len() > IMMEDIATE_BYTES / dtype.size() {
         return Ok(None);
     }
     let order = array.result_order();
@@ -255,22 +256,31 @@ pub(crate) fn cast(array: &UsmArray, dtype: Dtype) -> Result<Option<UsmArray>> {
 /// # Errors
 /// What the allocation reports.
 pub(crate) fn recorded(queue: &Queue, of: &Recorded, kind: UsmKind) -> Result<Option<Arc<Allocation>>> {
+    with_recorded(queue, of, |call| call.fresh(kind)).unwrap_or(Ok(None))
+}
+
+/// Whether an operation that is recorded, and is waited for, is computed without a submission where nothing is under way on what it
+/// reads.
+pub(crate) fn takes(queue: &Queue, of: &Recorded) -> bool {
+    with_recorded(queue, of, |call| call.takes()).unwrap_or(false)
+}
+
+/// Calls a function with the call that an operation that is recorded would be, where there is one.
+fn with_recorded<R>(queue: &Queue, of: &Recorded, f: impl FnOnce(&Call<'_>) -> R) -> Option<R> {
     let function = Function::to(queue.device(), of.op, of.dtype, of.out);
-    let Some(function) = function.filter(|_| queue.works_at_once()).map(Function::waited) else {
-        return Ok(None);
-    };
+    let function = function.filter(|_| queue.allows_immediate()).map(Function::waited)?;
     let mut operands: SmallVec<[ArrayOrScalar<'_>; 3]> = SmallVec::new();
     for (k, operand) in of.operands.iter().enumerate() {
         operands.push(match operand {
             Operand::Scalar(value) => value.cast(of.wanted(k)).into(),
             Operand::Array(array) => array.into(),
-            Operand::Index(_) => return Ok(None),
+            Operand::Index(_) => return None,
         });
     }
     let order = if of.layout.is_c_contiguous() { Order::C } else { Order::F };
     let space = Space { shape: of.layout.shape(), len: of.layout.len(), order };
     let mut call = Call::new(function, space);
-    if give(&mut call, &operands, queue) { call.fresh(kind) } else { Ok(None) }
+    give(&mut call, &operands, queue).then(|| f(&call))
 }
 
 /// Writes the result of an elementwise operation. Whether it is done.
@@ -351,7 +361,7 @@ fn reused<'a, const N: usize>(
     let UsmArray { elements, layout, dtype, queue, writable } = owned;
     // More is recorded, to be computed with what comes next.
     let small = layout.len() <= IMMEDIATE_BYTES / dtype.size();
-    if !small || !*writable || !queue.works_at_once() {
+    if !small || !*writable || !queue.allows_immediate() {
         return None;
     }
     let alone = elements.alone()?;
@@ -448,7 +458,7 @@ fn fold_sources<R>(
     array: &UsmArray,
     folded: impl FnOnce(Source<'_>, Option<Source<'_>>) -> Option<R>,
 ) -> Option<R> {
-    if !array.queue.works_at_once() {
+    if !array.queue.allows_immediate() {
         return None;
     }
     if let Some(allocation) = array.elements.get_memory() {
@@ -468,7 +478,7 @@ fn fold_sources<R>(
 #[inline(always)]
 pub(crate) fn dot<'a>(a: &'a UsmArray, b: &'a UsmArray) -> Result<Option<UsmArray>> {
     let vectors = a.ndim() == 1 && same_shape(a.shape(), b.shape());
-    let alike = a.dtype == b.dtype && a.queue == b.queue && a.queue.works_at_once();
+    let alike = a.dtype == b.dtype && a.queue == b.queue && a.queue.allows_immediate();
     // Other products are folded in another dtype, or conjugated.
     if !vectors || !alike || !matches!(a.dtype, Dtype::F32 | Dtype::F64) {
         return Ok(None);
@@ -485,6 +495,7 @@ pub(crate) fn dot<'a>(a: &'a UsmArray, b: &'a UsmArray) -> Result<Option<UsmArra
         waited: true,
     };
     let Some(memory) = fold.fresh(from, Some(factors), a.dtype)? else { return Ok(None) };
+    memory.describe_if_watched(a.dtype, &[]);
     let (elements, queue) = (Elements::Memory(memory.into()), a.queue.clone());
     // Made where it is returned, as by `Fresh::array`.
     let layout = Layout::dense(&[], 1, Order::C);
@@ -502,7 +513,7 @@ pub(crate) fn join<'a>(
     kind: UsmKind,
     queue: &Queue,
 ) -> Result<Option<Elements>> {
-    if !queue.works_at_once() || arrays.len() > immediate::MAX_STRETCHES {
+    if !queue.allows_immediate() || arrays.len() > immediate::MAX_STRETCHES {
         return Ok(None);
     }
     let source = |array: &&'a UsmArray| {
@@ -528,50 +539,65 @@ pub(crate) fn range(
     dtype: Dtype,
 ) -> Result<Option<UsmArray>> {
     debug_assert!(matches!(dtype, Dtype::I64 | Dtype::U64) && layout.is_c_contiguous());
-    let Some(row) = OnRow::empty(RowWork::Range { start }, queue, dtype) else { return Ok(None) };
-    let memory = row.call.fresh(layout.len(), dtype, kind)?;
+    if !queue.allows_immediate() {
+        return Ok(None);
+    }
+    let memory = immediate::range(queue.device(), kind, start, layout.len())?;
     Ok(memory
         .map(|memory| UsmArray::of(Elements::Memory(memory.into()), layout.clone(), dtype, queue.clone())))
 }
 
-/// Work on a row.
-pub(crate) struct OnRow<'a> {
-    call: RowCall<'a>,
+/// Elements of short rows that are moved.
+pub(crate) struct Moving<'a> {
+    call: MoveCall<'a>,
     queue: &'a Queue,
 }
 
-impl<'a> OnRow<'a> {
-    /// Work on arrays, the first of which says where and of which dtype; `None` where these are no short rows in memory of one
+impl<'a> Moving<'a> {
+    /// Those of arrays, the first of which says where and of which dtype; `None` where these are no short rows in memory of one
     /// queue.
-    pub(crate) fn of(work: RowWork, sources: &[&'a UsmArray]) -> Option<Self> {
+    pub(crate) fn of(what: Move, sources: &[&'a UsmArray]) -> Option<Self> {
         let (first, others) = sources.split_first()?;
-        let mut row = Self::empty(work, &first.queue, first.dtype)?;
-        (row.give(0, first) && others.iter().enumerate().all(|(k, other)| row.give(k + 1, other)))
-            .then_some(row)
+        let mut moving = Self::empty(what, &first.queue, first.dtype)?;
+        (moving.give(0, first) && others.iter().enumerate().all(|(k, other)| moving.give(k + 1, other)))
+            .then_some(moving)
     }
 
-    /// Work that writes values to an array's elements, which another array says.
-    pub(crate) fn writing(
-        work: RowWork,
+    /// Writes values to an array's elements, which another array says, as places or as a mask. Whether it is done.
+    pub(crate) fn write(
+        what: Move,
         values: &ArrayOrScalar<'a>,
         which: &'a UsmArray,
-        target: &'a UsmArray,
-    ) -> Option<Self> {
-        let mut row = Self::empty(work, &target.queue, target.dtype)?;
-        match *values {
-            ArrayOrScalar::Array(array) if array.dtype == target.dtype && row.give(0, array) => {}
-            ArrayOrScalar::Array(_) => return None,
-            ArrayOrScalar::Scalar(value) => row.call.value(value.cast(target.dtype)),
-            ArrayOrScalar::Weak(value) => row.call.value(value.to_scalar(target.dtype).ok()?),
-        }
-        row.give(1, which).then_some(row)
+        out: &'a UsmArray,
+    ) -> bool {
+        let (Some(allocation), Some(mut moving)) = (target(out), Self::empty(what, &out.queue, out.dtype))
+        else {
+            return false;
+        };
+        let given = match *values {
+            ArrayOrScalar::Array(array) => array.dtype == out.dtype && moving.give(0, array),
+            ArrayOrScalar::Scalar(value) => {
+                moving.call.value(value.cast(out.dtype));
+                true
+            }
+            ArrayOrScalar::Weak(value) => match value.to_scalar(out.dtype) {
+                Ok(value) => {
+                    moving.call.value(value);
+                    true
+                }
+                Err(_) => false,
+            },
+        };
+        given
+            && moving.give(1, which)
+            && moving.call.write(Source { allocation, layout: &out.layout }, out.dtype)
     }
 
-    fn empty(work: RowWork, queue: &'a Queue, dtype: Dtype) -> Option<Self> {
-        if !queue.works_at_once() {
+    fn empty(what: Move, queue: &'a Queue, dtype: Dtype) -> Option<Self> {
+        if !queue.allows_immediate() {
             return None;
         }
-        Some(Self { call: RowCall::new(queue.device(), work, dtype)?, queue })
+        Some(Self { call: MoveCall::new(queue.device(), what, dtype)?, queue })
     }
 
     fn give(&mut self, k: usize, array: &'a UsmArray) -> bool {
@@ -586,48 +612,23 @@ impl<'a> OnRow<'a> {
         self.call.count()
     }
 
-    /// The results, so many of a dtype; `None` where it is not done.
+    /// The results, at most so many of a dtype; `None` where it is not done.
     ///
     /// # Errors
     /// What the allocation reports.
-    pub(crate) fn fresh(&self, len: usize, dtype: Dtype) -> Result<Option<UsmArray>> {
-        self.fresh_in(&[len], dtype)
-    }
-
-    /// The results, in a shape.
-    ///
-    /// # Errors
-    /// What the allocation reports.
-    pub(crate) fn fresh_in(&self, shape: &[usize], dtype: Dtype) -> Result<Option<UsmArray>> {
-        let layout = Layout::contiguous(shape, Order::C)?;
-        let Some(memory) = self.call.fresh(layout.len(), dtype, self.call.kind())? else { return Ok(None) };
+    pub(crate) fn fresh(&self, most: usize, dtype: Dtype) -> Result<Option<UsmArray>> {
+        let Some((memory, count)) = self.call.fresh(most, dtype, self.call.kind())? else { return Ok(None) };
+        memory.describe_if_watched(dtype, &[count]);
         let (elements, queue) = (Elements::Memory(memory.into()), self.queue.clone());
         // Made where it is returned, as by `Fresh::array`.
+        let layout = Layout::dense(&[count], count, Order::C);
         Ok(Some(UsmArray { elements, layout, dtype, queue, writable: true }))
-    }
-
-    /// The results, at most so many of a dtype.
-    ///
-    /// # Errors
-    /// What the allocation reports.
-    pub(crate) fn fresh_some(&self, most: usize, dtype: Dtype) -> Result<Option<UsmArray>> {
-        let Some((memory, count)) = self.call.fresh_some(most, dtype, self.call.kind())? else {
-            return Ok(None);
-        };
-        let (layout, queue) = (Layout::contiguous(&[count], Order::C)?, self.queue.clone());
-        Ok(Some(UsmArray::of(Elements::Memory(memory.into()), layout, dtype, queue)))
-    }
-
-    /// Writes to an array. Whether it is done.
-    pub(crate) fn write(&self, out: &'a UsmArray) -> bool {
-        let Some(allocation) = target(out) else { return false };
-        self.call.write(Source { allocation, layout: &out.layout }, out.dtype)
     }
 }
 
 /// The memory of an array that may be written, and whose queue allows work at once.
 fn target(out: &UsmArray) -> Option<&Arc<Allocation>> {
-    if !out.writable || out.is_empty() || !out.queue.works_at_once() {
+    if !out.writable || out.is_empty() || !out.queue.allows_immediate() {
         return None;
     }
     out.elements.get_memory()

@@ -19,6 +19,7 @@
 //! - A pending node is registered with every allocation it reads, and with every pending node, whose allocation takes
 //!   the registration over; what writes to one flushes its readers first.
 
+mod draft;
 mod evaluate;
 mod expression;
 mod fold;
@@ -29,18 +30,20 @@ mod plan;
 mod size;
 mod usm_array;
 
+pub(crate) use draft::{Known, cut_of, draft};
 pub(crate) use evaluate::{Part, Target, assign, concat_parts, reduce};
 pub(crate) use fold::{Folding, fold};
 pub(crate) use kernel::{Bound, launch_kernel, submit_behind};
-pub(crate) use pass::{Pass, Walk};
+pub(crate) use pass::{Pass, Walk, handing_on};
 pub use usm_array::{ArrayOrScalar, Flags, UsmArray};
 
 use std::any::Any;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, Weak};
 
 use smallvec::SmallVec;
 
+use crate::cut::Cut;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
@@ -52,7 +55,7 @@ use crate::memory::schedule::Batch;
 use crate::memory::track::wait_while;
 use crate::memory::{Alone, Memory, UsmKind};
 use crate::ops::Op;
-use crate::program::{MAX_CONSTS, MAX_STEPS};
+use crate::program::{MAX_CONSTS, MAX_INPUTS, MAX_STEPS};
 use crate::routes::{self, Route};
 use crate::runtime::{Event, Queue};
 use crate::scalar::Scalar;
@@ -64,7 +67,7 @@ use size::{Graph, Size};
 /// program has room for a few more, of its result.
 const MAX_RECORDED_STEPS: usize = MAX_STEPS - 4;
 /// Arrays that a recorded expression reads at most before its operands are flushed.
-const MAX_RECORDED_LEAVES: usize = 12;
+const MAX_RECORDED_LEAVES: usize = MAX_INPUTS - 4;
 /// Results of at most this many bytes are computed at once if their operands are ready: recording costs more than it
 /// saves there.
 const EAGER_BYTES: usize = 4 << 10;
@@ -191,6 +194,8 @@ pub(crate) struct Node {
     peeked: AtomicBool,
     /// Whether a thread tries to compute it at once.
     computing: AtomicBool,
+    /// Why it is submitted, or was: the number of a [`Cut`].
+    cut: AtomicU8,
     /// The capture that notes its submission: that of the thread that recorded it.
     recording: Option<Arc<Recording>>,
 }
@@ -324,7 +329,7 @@ impl Node {
         // What is captured is planned once and run often.
         let eager = exported || (small && node.recording.is_none());
         if eager {
-            let event = node.flush()?;
+            let event = node.flush_for(if exported { Cut::Lent } else { Cut::Small })?;
             if let (true, Some(event)) = (exported, event) {
                 event.end()?;
             }
@@ -345,6 +350,7 @@ impl Node {
             readers: PendingList::default(),
             peeked: AtomicBool::new(false),
             computing: AtomicBool::new(false),
+            cut: AtomicU8::new(Cut::Needed as u8),
             recording: capture::current(),
         })
     }
@@ -415,6 +421,24 @@ impl Node {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Why it is submitted, or was.
+    fn cut(&self) -> Cut {
+        Cut::from_number(self.cut.load(Ordering::Relaxed))
+    }
+
+    /// Notes why it is about to be submitted.
+    fn cut_for(&self, cut: Cut) {
+        if !self.is_ready() {
+            self.cut.store(cut as u8, Ordering::Relaxed);
+        }
+    }
+
+    /// [`flush`](Self::flush), and why.
+    fn flush_for(self: &Arc<Self>, cut: Cut) -> Result<Option<Event>> {
+        self.cut_for(cut);
+        self.flush()
+    }
+
     /// Computes the recorded operation, if there is one, where that takes no submission; else submits it and returns its
     /// event. On an error it stays recorded.
     fn flush(self: &Arc<Self>) -> Result<Option<Event>> {
@@ -452,7 +476,7 @@ impl Node {
     /// write before the operands were read, and the result is right; else it is not needed.
     fn at_once(self: &Arc<Self>) -> Result<bool> {
         let work = match &*self.work() {
-            Some(work) if self.queue.works_at_once() && work.is_of_memory() => work.clone(),
+            Some(work) if self.queue.allows_immediate() && work.is_of_memory() => work.clone(),
             _ => return Ok(false),
         };
         let memory = match &work {
@@ -496,22 +520,24 @@ fn fit(recorded: &Recorded, most: Size) -> Result<Size> {
     if size.fits(most) {
         return Ok(size);
     }
-    let cut = {
+    let (cut, node) = {
         let graph = Graph::of(recorded);
         match graph.size() {
             size if size.fits(most) => return Ok(size),
-            _ => graph.cut(most),
+            size => (size.excess(most), graph.cut(most)),
         }
     };
-    if let Some(node) = cut {
-        node.flush()?;
+    if let Some(node) = node {
+        node.flush_for(cut)?;
     } else {
         let mut operands: SmallVec<[&Elements; 3]> = recorded.arrays().map(UsmArray::elements).collect();
         // The longest first.
         operands
             .sort_by_key(|elements| std::cmp::Reverse(elements.pending().map_or(0, |node| node.size.steps)));
         for elements in operands {
-            elements.memory()?;
+            if let Some(node) = elements.pending() {
+                node.flush_for(cut)?;
+            }
             if Graph::of(recorded).size().fits(most) {
                 break;
             }

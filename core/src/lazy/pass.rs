@@ -1,7 +1,7 @@
 //! Passes that fuse with nothing: scans, sorts, gathers, scatters, searches. Their operands are in memory, recorded work
 //! on them is submitted first. A few elements are done at once, on the calling thread, without a submission.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
@@ -9,6 +9,7 @@ use super::UsmArray;
 use super::evaluate::{self, flush_foreign_readers};
 use super::plan::{self, Placed};
 use crate::backend::Support;
+use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::layout::{Dims, Strides};
 use crate::memory::heap;
@@ -57,9 +58,19 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// The program that hands input 0, of a dtype, on, with another input beside it or none: that of most families but maps and reductions.
+/// Each is made once, so that a pass over a few elements has no memory to ask for.
+pub(crate) fn handing_on(dtype: Dtype, beside: Option<Dtype>) -> Arc<Program> {
+    const DTYPES: usize = Dtype::ALL.len();
+    static MADE: [[OnceLock<Arc<Program>>; DTYPES + 1]; DTYPES] =
+        [const { [const { OnceLock::new() }; DTYPES + 1] }; DTYPES];
+    let made = &MADE[dtype as usize][beside.map_or(DTYPES, |beside| beside as usize)];
+    Arc::clone(made.get_or_init(|| Arc::new(Program::handing_on(dtype, beside, None))))
+}
+
 /// One pass over arrays in memory.
 pub(crate) struct Pass<'a> {
-    pub(crate) program: Program,
+    pub(crate) program: Arc<Program>,
     pub(crate) family: Family,
     /// The iteration space. More dimensions than a plan has become several plans of one submission.
     pub(crate) dims: Dims,
@@ -71,7 +82,7 @@ pub(crate) struct Pass<'a> {
 impl Pass<'_> {
     /// Whether the queue's device has a kernel for the pass. Where it has none, its work can be had by others.
     pub(crate) fn has_kernel(&self, queue: &Queue) -> bool {
-        let mut plan = self.plan(&Arc::new(self.program.clone()), &[], |_| UsmPtr::NULL);
+        let mut plan = self.plan(&[], |_| UsmPtr::NULL);
         // What [`submit_telling`](Self::submit_telling) adds.
         for _ in plan.outputs.len()..plan.program.outputs().len() {
             plan.outputs.push(tell(UsmPtr::NULL, &plan.dims));
@@ -85,7 +96,24 @@ impl Pass<'_> {
     /// # Errors
     /// [`Error::Unsupported`](crate::Error::Unsupported) where the device cannot run it; what the submission reports.
     pub(crate) fn submit(self, queue: &Queue, depends: &[Event]) -> Result<Event> {
+        if depends.is_empty() && self.runs_at_once(queue) {
+            return Ok(Event::ready());
+        }
         self.submit_all(queue, depends, None)
+    }
+
+    /// As [`submit`](Self::submit), where the device has a kernel for the pass. Whether it has.
+    ///
+    /// # Errors
+    /// What the submission reports.
+    pub(crate) fn submit_if_native(self, queue: &Queue) -> Result<bool> {
+        // What runs at once has a kernel.
+        let runs = self.runs_at_once(queue);
+        let has_kernel = runs || self.has_kernel(queue);
+        if has_kernel && !runs {
+            self.submit_all(queue, &[], None)?;
+        }
+        Ok(has_kernel)
     }
 
     /// As [`submit`](Self::submit), with an array of one element for the program's second output.
@@ -97,10 +125,6 @@ impl Pass<'_> {
     }
 
     fn submit_all(self, queue: &Queue, depends: &[Event], told: Option<&UsmArray>) -> Result<Event> {
-        let program = Arc::new(self.program.clone());
-        if depends.is_empty() && told.is_none() && self.runs_at_once(queue, &program) {
-            return Ok(Event::ready());
-        }
         let out = self.output.placed()?;
         let placed = self.inputs.iter().map(Walk::placed).collect::<Result<SmallVec<[Placed; 4]>>>()?;
         // Who writes some elements only leaves the others as they are: good after a good write, failed after a failed one.
@@ -121,7 +145,7 @@ impl Pass<'_> {
             if !self.dims.contains(&0) {
                 let outer = self.dims.len().saturating_sub(MAX_PLAN_DIMS);
                 plan::for_each_index(&self.dims[..outer], |index| {
-                    let mut plan = self.plan(&program, index, start);
+                    let mut plan = self.plan(index, start);
                     plan.outputs.extend(told.iter().map(|p| tell(p.allocation.ptr(), &plan.dims)));
                     heap::push("plans", &mut plans, plan)
                 })?;
@@ -136,26 +160,27 @@ impl Pass<'_> {
 
     /// The plan at an index of the outermost dimensions; where the memory of the inputs, by their numbers, and of the output
     /// begins, the function says.
-    fn plan(
-        &self,
-        program: &Arc<Program>,
-        index: &[usize],
-        start: impl Fn(Option<usize>) -> UsmPtr,
-    ) -> LaunchPlan {
-        let inputs = self.inputs.iter().enumerate();
+    fn plan(&self, index: &[usize], start: impl Fn(Option<usize>) -> UsmPtr) -> LaunchPlan {
+        // One after the other: to collect them takes several times as long.
+        let mut inputs = SmallVec::new();
+        for (k, walk) in self.inputs.iter().enumerate() {
+            inputs.push(walk.operand(start(Some(k)), index));
+        }
+        let mut outputs = SmallVec::new();
+        outputs.push(self.output.operand(start(None), index));
         LaunchPlan {
-            program: Arc::clone(program),
+            program: Arc::clone(&self.program),
             family: self.family.clone(),
             dims: SmallVec::from_slice(&self.dims[index.len()..]),
-            inputs: inputs.map(|(k, walk)| walk.operand(start(Some(k)), index)).collect(),
-            outputs: smallvec::smallvec![self.output.operand(start(None), index)],
+            inputs,
+            outputs,
         }
     }
 
     /// Runs the pass on the calling thread, where it is short and nothing stands against it. Whether it did.
-    fn runs_at_once(&self, queue: &Queue, program: &Arc<Program>) -> bool {
+    pub(crate) fn runs_at_once(&self, queue: &Queue) -> bool {
         let several = self.dims.len() > MAX_PLAN_DIMS || self.inputs.len() > MAX_OPERANDS;
-        if several || !queue.works_at_once() || self.dims.contains(&0) {
+        if several || !queue.allows_immediate() || self.dims.contains(&0) {
             return false;
         }
         let Some(output) = self.output.source() else { return false };
@@ -167,7 +192,7 @@ impl Pass<'_> {
             }
         }
         let start = |input: Option<usize>| input.map_or(output, |k| sources[k]).allocation.ptr();
-        let plan = self.plan(program, &[], start);
+        let plan = self.plan(&[], start);
         immediate::run(queue.device(), &plan, &sources[..self.inputs.len()], output)
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 
 use super::{MAX_RECORDED_LEAVES, MAX_RECORDED_STEPS, Node, Recorded, Source, UsmArray, Work};
+use crate::cut::Cut;
 use crate::dtype::Dtype;
 use crate::layout::Layout;
 
@@ -19,6 +20,11 @@ pub(super) struct Size {
 impl Size {
     /// What an expression has at most that is recorded.
     pub(super) const RECORDED: Self = Self { steps: MAX_RECORDED_STEPS, leaves: MAX_RECORDED_LEAVES };
+
+    /// What of it is more than the most.
+    pub(super) fn excess(self, most: Self) -> Cut {
+        if self.leaves > most.leaves { Cut::Inputs } else { Cut::Steps }
+    }
 
     pub(super) fn fits(self, most: Self) -> bool {
         self.steps <= most.steps && self.leaves <= most.leaves

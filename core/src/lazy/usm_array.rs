@@ -46,6 +46,9 @@ impl UsmArray {
     #[inline]
     pub(crate) fn of(elements: Elements, layout: Layout, dtype: Dtype, queue: Queue) -> Self {
         let writable = !elements.is_read_only();
+        if let Elements::Memory(memory) = &elements {
+            memory.describe_if_watched(dtype, layout.shape());
+        }
         Self { elements, layout, dtype, queue, writable }
     }
 

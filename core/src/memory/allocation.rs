@@ -18,6 +18,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, PoisonError};
 
 use super::lease::Lease;
@@ -26,7 +27,7 @@ use super::pending::PendingList;
 use super::pool::Block;
 use super::registry::{self, SET_ASIDE};
 use super::track::{HeldIdle, LockedTrack, Mode, Refusal, Tracked, wait_while};
-use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, capture, spare};
+use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr, capture, spare, watch};
 use crate::backend::{RawAllocation, when_all};
 use crate::error::{Error, Result};
 use crate::fault::{self, Site};
@@ -104,7 +105,7 @@ impl Allocation {
         loop {
             match Self::at_once(device, kind, bytes, align) {
                 Err(Error::Alloc(_)) if device.wait_for_memory() => {}
-                outcome => return outcome,
+                outcome => return outcome.map_err(|error| watch::with_live_arrays(device, error)),
             }
         }
     }
@@ -114,6 +115,7 @@ impl Allocation {
     pub(crate) fn at_once(device: &Device, kind: UsmKind, bytes: usize, align: usize) -> Result<Arc<Self>> {
         if align == BLOCK_ALIGN_BYTES
             && !capture::any_open()
+            && !watch::is_active()
             && let Some(allocation) = spare::take(device, kind, bytes)
         {
             return Ok(allocation);
@@ -151,6 +153,9 @@ impl Allocation {
         let block = device.pool().acquire(|| device.downgrade(), kind, bytes, align)?;
         let allocation = Self::owned(block.ptr(), bytes, kind, device, Owner::Pool(block), 0);
         capture::note_new(&allocation)?;
+        if watch::is_active() {
+            watch::note(allocation.ptr, bytes)?;
+        }
         Ok(allocation)
     }
 
@@ -177,7 +182,7 @@ impl Allocation {
             }
             None => {
                 let memory = RawAllocation { ptr, bytes, kind };
-                (Place::Elsewhere(registry::register_foreign(memory, device.downgrade())), 0)
+                (Place::Elsewhere(registry::register_foreign(memory, device.downgrade(), false)), 0)
             }
         };
         let lent = Box::new(Lent { place, deleter: Mutex::new(deleter), mapping: None });
@@ -189,11 +194,22 @@ impl Allocation {
     pub(super) fn mapped(device: &Device, kind: UsmKind, mapping: Mapping) -> Arc<Self> {
         let (ptr, bytes) = (mapping.ptr(), mapping.bytes());
         let memory = RawAllocation { ptr, bytes, kind };
-        let place = Place::Elsewhere(registry::register_foreign(memory, device.downgrade()));
+        let place = Place::Elsewhere(registry::register_foreign(memory, device.downgrade(), true));
         let read_only = if mapping.is_writable() { 0 } else { READ_ONLY };
         let lent = Box::new(Lent { place, deleter: Mutex::new(None), mapping: Some(mapping) });
         // Other processes know the bytes, so nothing may be left pending on them.
         Self::owned(ptr, bytes, kind, device, Owner::Foreign(lent), EXPORTED | MAPPED | read_only)
+    }
+
+    /// An allocation without memory, for plans that nobody runs: its addresses are no others' of such, nor of any process.
+    pub(crate) fn imagined(device: &Device, kind: UsmKind, bytes: usize) -> Arc<Self> {
+        /// Addresses that no process has; nothing of them is accessed.
+        const FIRST: usize = 1 << (usize::BITS - 3);
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let room = bytes.div_ceil(BLOCK_ALIGN_BYTES).saturating_mul(BLOCK_ALIGN_BYTES);
+        let start = FIRST + NEXT.fetch_add(room, std::sync::atomic::Ordering::Relaxed) % FIRST;
+        let ptr = UsmPtr::NULL.byte_offset(start.cast_signed());
+        Self::owned(ptr, bytes, kind, device, Owner::Gone, 0)
     }
 
     fn owned(
@@ -418,11 +434,29 @@ impl Allocation {
         let spare = !self.is_marked()
             && self.is_idle()
             && self.pending_reads.is_empty()
-            && self.device.is_registered();
+            && self.device.is_registered()
+            && !watch::is_active();
         if spare {
             block.set_live(SET_ASIDE);
         }
         spare
+    }
+
+    /// Notes what array the memory is made for, where it is of a pool.
+    #[inline]
+    pub(super) fn set_form(&self, form: u64) {
+        if let Owner::Pool(block) = &self.owner {
+            block.set_form(form);
+        }
+    }
+
+    /// Whether that is noted, or cannot be.
+    #[inline]
+    pub(super) fn has_form(&self) -> bool {
+        match &self.owner {
+            Owner::Pool(block) => block.has_form(),
+            _ => true,
+        }
     }
 
     /// Ends what [`set_aside`](Self::set_aside) began.
@@ -440,6 +474,10 @@ impl Drop for Allocation {
             registry::forget(self);
         }
         let (ptr, bytes) = (self.ptr, self.bytes);
+        // Before somebody else can have the address.
+        if watch::is_active() && matches!(self.owner, Owner::Pool(_)) {
+            watch::forget(ptr);
+        }
         let events = self.track.get_mut().unfinished();
         let owner = match std::mem::replace(&mut self.owner, Owner::Gone) {
             Owner::Pool(block) if events.is_empty() => return self.device.pool().release(block),

@@ -18,7 +18,7 @@ use crate::fault::{self, Site};
 
 /// What is said where there is no memory for `len` elements of `T`.
 #[cold]
-fn refused<T>(what: &'static str, len: usize) -> Error {
+pub(super) fn refused<T>(what: &'static str, len: usize) -> Error {
     let bytes = len as u128 * size_of::<T>() as u128;
     Error::alloc(
         what,

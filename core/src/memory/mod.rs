@@ -12,7 +12,7 @@
 //! - `pool`: size-classed blocks from a device, reused;
 //! - `registry`: which address belongs to which allocation;
 //! - `allocation` and `spare`: one allocation and its end, which for a small one is a thread's next allocation;
-//! - `track` and `schedule`: which work must wait for which; `backlog`: how much of it there may be;
+//! - `track` and `schedule`: which work must wait for which; `reach`: what it reaches; `backlog`: how much of it there may be;
 //! - `capture`: what was submitted, to be submitted again;
 //! - `immediate`: small work on the calling thread;
 //! - `handle`: references that need not be counted;
@@ -21,6 +21,7 @@
 //! - `mapping`: files as memory; `interprocess`: memory that other processes open;
 //! - `heap`: vectors of the host's own memory, whose allocation may fail;
 //! - `process`: what the system calls when the process ends or forks;
+//! - `usage`, `form` and `watch`: how much of it there is, what arrays it was made for, and where;
 //! - `source`: launches of kernels whose accesses nobody checks;
 //! - `usm`: the public memory object.
 
@@ -30,6 +31,7 @@ pub(crate) mod allocation;
 pub(crate) mod backlog;
 pub(crate) mod capture;
 mod elements;
+mod form;
 mod fuse;
 pub(crate) mod handle;
 pub(crate) mod host;
@@ -41,15 +43,19 @@ mod lease;
 mod mapping;
 pub(crate) mod pool;
 pub(crate) mod process;
+mod reach;
 pub(crate) mod registry;
 pub(crate) mod schedule;
+mod seen;
 pub(crate) mod track;
 
 pub(crate) mod pending;
 pub(crate) mod pointer;
 mod source;
 mod spare;
+mod usage;
 mod usm;
+pub(crate) mod watch;
 
 pub use allocation::Deleter;
 pub use elements::{HostIter, HostIterMut};
@@ -63,7 +69,10 @@ pub(crate) use mapping::is_mapped_for_writing;
 pub use pointer::{PointerKind, UsmKind, UsmPtr};
 pub use pool::{BLOCK_ALIGN_BYTES, PoolStatistics};
 pub use registry::{PointerInfo, pointer_info};
+pub(crate) use seen::Kept;
 pub(crate) use spare::{Alone, Memory};
+pub use usage::{KindUsage, MemoryUsage};
 pub use usm::UsmMemory;
+pub use watch::{LiveArray, MemoryOrigin, MemoryScope, OpenScope, ScopeUsage, live_arrays, set_call_site};
 
 pub(crate) use schedule::last_write;

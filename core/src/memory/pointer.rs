@@ -25,6 +25,10 @@ impl UsmKind {
     pub const fn host_accessible(self) -> bool {
         !matches!(self, Self::Device)
     }
+    /// Its place in [`ALL`](Self::ALL).
+    pub(crate) const fn number(self) -> usize {
+        self as usize
+    }
     /// The kind of a result computed from operands of both kinds: device before shared before host.
     #[must_use]
     #[inline]

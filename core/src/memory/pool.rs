@@ -10,16 +10,17 @@ use std::sync::{Arc, PoisonError};
 use smallvec::SmallVec;
 
 use super::registry::Chunk;
-use super::{UsmKind, UsmPtr, heap, spare};
+use super::{KindUsage, MemoryUsage, UsmKind, UsmPtr, heap, spare};
 use crate::backend::{self, Event, RawAllocation};
 use crate::error::{Error, Result};
+use crate::observe::{self, Doing};
 use crate::runtime::WeakDevice;
 use crate::sync::{Mutex, MutexGuard};
 
 /// Alignment of every block: a cache line, and the widest vector.
 pub const BLOCK_ALIGN_BYTES: usize = 64;
 /// Larger blocks are allocations of their own.
-const SLAB_BLOCK_BYTES: usize = 64 << 10;
+const SLAB_BLOCK_BYTES: usize = SLAB_BYTES / 16;
 const SLAB_BYTES: usize = 1 << 20;
 /// Retired blocks that are found busy before an allocation stops looking: work ends about in its order.
 const RETIRED_LOOKS: usize = 2;
@@ -59,6 +60,27 @@ impl Block {
     pub(super) fn set_live(&self, bytes: usize) {
         self.chunk.set_live(self.index, bytes);
     }
+
+    /// Notes what array the block is made for ([`form`](super::form)).
+    #[inline]
+    pub(super) fn set_form(&self, form: u64) {
+        self.chunk.set_form(self.index, form);
+    }
+
+    /// Whether that is noted.
+    #[inline]
+    pub(super) fn has_form(&self) -> bool {
+        self.chunk.has_form(self.index)
+    }
+}
+
+/// What a pool has for who asks.
+enum Found {
+    Block(Block),
+    /// It is to be obtained from the device.
+    Nothing,
+    /// It would be beyond the limit; so many bytes are in use.
+    Refused(usize),
 }
 
 /// Events of work on a block.
@@ -71,7 +93,60 @@ struct State {
     retired: VecDeque<(Block, Events)>,
     slabs: Vec<Arc<Chunk>>,
     statistics: PoolStatistics,
+    /// The same by kind, in the order of [`UsmKind::ALL`].
+    kinds: [KindUsage; 3],
     cap_bytes: usize,
+    /// Bytes that may be in use, [`usize::MAX`] where nobody has set a limit.
+    limit_bytes: usize,
+    /// Bytes that are being obtained from the device, to be in use then.
+    coming_bytes: usize,
+}
+
+impl State {
+    /// Counts a block as in use.
+    fn count_live(&mut self, kind: UsmKind, bytes: usize) {
+        let (all, of_kind) = (&mut self.statistics, &mut self.kinds[kind.number()]);
+        all.live_bytes += bytes;
+        all.peak_live_bytes = all.peak_live_bytes.max(all.live_bytes);
+        of_kind.in_use_bytes += bytes;
+        of_kind.peak_bytes = of_kind.peak_bytes.max(of_kind.in_use_bytes);
+    }
+
+    /// Counts a block as in use no longer.
+    fn count_back(&mut self, kind: UsmKind, bytes: usize) {
+        self.statistics.live_bytes -= bytes;
+        self.kinds[kind.number()].in_use_bytes -= bytes;
+    }
+
+    /// Counts bytes as held for reuse.
+    fn count_kept(&mut self, kind: UsmKind, bytes: usize) {
+        self.statistics.cached_bytes += bytes;
+        self.kinds[kind.number()].kept_bytes += bytes;
+    }
+
+    /// Counts bytes as held no longer.
+    fn count_taken(&mut self, kind: UsmKind, bytes: usize) {
+        self.statistics.cached_bytes -= bytes;
+        self.kinds[kind.number()].kept_bytes -= bytes;
+    }
+
+    /// Bytes of blocks that count as in use and are kept by threads, of a kind.
+    fn aside(&self, kind: UsmKind) -> usize {
+        let of_kind = self.slabs.iter().filter(|slab| slab.raw.kind == kind);
+        of_kind.map(|slab| slab.blocks_aside() * slab.block_bytes).sum()
+    }
+
+    /// Bytes that are in use, where more of them would be beyond the limit.
+    fn beyond_limit(&self, more: usize) -> Option<usize> {
+        let fits =
+            |in_use: usize| in_use.saturating_add(self.coming_bytes).saturating_add(more) <= self.limit_bytes;
+        let counted = self.statistics.live_bytes;
+        if fits(counted) {
+            return None;
+        }
+        let in_use = counted - UsmKind::ALL.iter().map(|&kind| self.aside(kind)).sum::<usize>();
+        (!fits(in_use)).then_some(in_use)
+    }
 }
 
 /// Free blocks by kind and size class, found without a search.
@@ -79,22 +154,14 @@ struct State {
 struct FreeBlocks([Vec<Vec<Block>>; 3]);
 
 impl FreeBlocks {
-    fn kind(kind: UsmKind) -> usize {
-        match kind {
-            UsmKind::Host => 0,
-            UsmKind::Device => 1,
-            UsmKind::Shared => 2,
-        }
-    }
-
     /// Takes a block of a class, the one that came last.
     fn pop(&mut self, kind: UsmKind, class: usize) -> Option<Block> {
-        self.0[Self::kind(kind)].get_mut(class_number(class))?.pop()
+        self.0[kind.number()].get_mut(class_number(class))?.pop()
     }
 
     /// The blocks of a class.
     fn class(&mut self, kind: UsmKind, class: usize) -> &mut Vec<Block> {
-        let (classes, number) = (&mut self.0[Self::kind(kind)], class_number(class));
+        let (classes, number) = (&mut self.0[kind.number()], class_number(class));
         if number >= classes.len() {
             classes.resize_with(number + 1, Vec::new);
         }
@@ -140,7 +207,7 @@ fn class_number(class: usize) -> usize {
 impl Pool {
     pub(crate) fn new(device: Arc<dyn backend::Device>) -> Self {
         let memory = usize::try_from(device.info().limits.global_memory_bytes).unwrap_or(usize::MAX);
-        let state = State { cap_bytes: memory / 4, ..State::default() };
+        let state = State { cap_bytes: memory / 4, limit_bytes: usize::MAX, ..State::default() };
         Self { device, state: Mutex::new(state) }
     }
 
@@ -166,22 +233,69 @@ impl Pool {
         })?;
         // A larger alignment than every block has anyway gets memory of its own.
         let pooled = align <= BLOCK_ALIGN_BYTES;
-        let (found, beyond) = {
+        let mut beyond = Vec::new();
+        let found = {
             let mut state = self.lock();
-            let beyond = Self::collect(&mut state, RETIRED_LOOKS);
-            let found = if pooled { state.free.pop(kind, class) } else { None };
-            let found = found.map(|block| {
-                state.statistics.hits += 1;
-                state.statistics.cached_bytes -= class;
-                Self::hand_out(&mut state, block, bytes)
-            });
-            state.statistics.misses += u64::from(found.is_none());
-            (found, beyond)
+            beyond.extend(Self::collect(&mut state, RETIRED_LOOKS));
+            match Self::find(&mut state, kind, (bytes, class), pooled) {
+                Found::Refused(_) => {
+                    // All that is over counts no more.
+                    beyond.extend(Self::collect(&mut state, usize::MAX));
+                    Self::find(&mut state, kind, (bytes, class), pooled)
+                }
+                found => found,
+            }
         };
         self.free(beyond);
-        if let Some(block) = found {
-            return Ok(block);
+        match found {
+            Found::Block(block) => Ok(block),
+            Found::Nothing => {
+                let made = self.make(owner, kind, (bytes, class), pooled, align);
+                if made.is_err() {
+                    self.lock().coming_bytes -= class;
+                }
+                made
+            }
+            Found::Refused(in_use) => Err(self.refused(kind, bytes, in_use)),
         }
+    }
+
+    /// What there is for who asks for a size, and the class of that.
+    fn find(state: &mut State, kind: UsmKind, (bytes, class): (usize, usize), pooled: bool) -> Found {
+        if let Some(in_use) = state.beyond_limit(class) {
+            Found::Refused(in_use)
+        } else if let Some(block) = if pooled { state.free.pop(kind, class) } else { None } {
+            state.statistics.hits += 1;
+            state.count_taken(kind, class);
+            Found::Block(Self::hand_out(state, block, bytes))
+        } else {
+            state.statistics.misses += 1;
+            state.coming_bytes += class;
+            Found::Nothing
+        }
+    }
+
+    /// What is told to who asks for more than the limit leaves.
+    #[cold]
+    fn refused(&self, kind: UsmKind, bytes: usize, in_use: usize) -> Error {
+        let limit = self.lock().limit_bytes;
+        Error::alloc(
+            "bytes",
+            format!("{bytes} bytes of {kind} memory on {}", self.device.info().name),
+            format!("no more than its limit of {limit} bytes leaves, of which {in_use} are in use"),
+            "free arrays, work on the data in parts, or raise the limit (`Device::set_memory_limit`)",
+        )
+    }
+
+    /// A block of memory from the device, of a size and the class of that, which has been counted as coming.
+    fn make(
+        &self,
+        owner: impl FnOnce() -> WeakDevice,
+        kind: UsmKind,
+        (bytes, class): (usize, usize),
+        pooled: bool,
+        align: usize,
+    ) -> Result<Block> {
         // The device is asked without the lock: that may take long.
         let slab = pooled && class <= SLAB_BLOCK_BYTES;
         let notes = Chunk::notes(if slab { SLAB_BYTES / class } else { 1 })?;
@@ -203,18 +317,29 @@ impl Pool {
         }
         state.statistics.reserved_bytes += raw.bytes;
         if slab {
-            state.statistics.cached_bytes += (chunk.blocks() - 1) * class;
+            state.count_kept(kind, (chunk.blocks() - 1) * class);
             // Highest first, so that the lowest addresses are handed out next.
             let rest = (1..chunk.blocks()).rev().map(|index| Block { chunk: Arc::clone(&chunk), index });
             state.free.class(kind, class).extend(rest);
             state.slabs.push(Arc::clone(&chunk));
         }
+        state.coming_bytes -= class;
         Ok(Self::hand_out(&mut state, Block { chunk, index: 0 }, bytes))
     }
 
-    /// Memory from the device; where it has none left, again after giving back what the pool holds.
+    /// Memory from the device; where it has none left, again after giving back what the pool holds. Of that, as much is given
+    /// back before as would be beyond the limit together with it.
     fn obtain(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {
-        self.device.alloc(kind, bytes, align).or_else(|error| match self.trim_all(0) {
+        let keep_bytes = {
+            let State { statistics, limit_bytes, .. } = &*self.lock();
+            let over = statistics.reserved_bytes.saturating_add(bytes).saturating_sub(*limit_bytes);
+            (over > 0 && statistics.cached_bytes > 0).then(|| statistics.cached_bytes.saturating_sub(over))
+        };
+        if let Some(keep_bytes) = keep_bytes {
+            self.trim_all(keep_bytes);
+        }
+        let _seen = observe::span(Doing::Allocation, kind.name(), 0, bytes);
+        self.device.alloc(kind, bytes, align).or_else(|error| match self.trim_all(0).0 {
             0 => Err(error),
             _ => self.device.alloc(kind, bytes, align),
         })
@@ -222,9 +347,7 @@ impl Pool {
 
     fn hand_out(state: &mut State, block: Block, bytes: usize) -> Block {
         block.set_live(bytes);
-        let statistics = &mut state.statistics;
-        statistics.live_bytes += block.chunk.block_bytes;
-        statistics.peak_live_bytes = statistics.peak_live_bytes.max(statistics.live_bytes);
+        state.count_live(block.chunk.raw.kind, block.chunk.block_bytes);
         block
     }
 
@@ -260,21 +383,22 @@ impl Pool {
 
     /// What is returned is beyond the cap: to be given back without the lock.
     fn release_locked(state: &mut State, block: Block) -> Option<Arc<Chunk>> {
-        let class = block.chunk.block_bytes;
+        let (kind, class) = (block.chunk.raw.kind, block.chunk.block_bytes);
         block.set_live(0);
-        state.statistics.live_bytes -= class;
+        state.count_back(kind, class);
         let slab = block.chunk.blocks() > 1;
         // Small ones that are no slab's have an alignment that nobody else asks for.
         let aligned = class <= SLAB_BLOCK_BYTES;
-        let full = || state.statistics.cached_bytes.saturating_add(class) > state.cap_bytes;
+        let full = || {
+            state.statistics.cached_bytes.saturating_add(class) > state.cap_bytes
+                || state.statistics.reserved_bytes > state.limit_bytes
+        };
         // Those of slabs have their room.
-        if !slab
-            && (aligned || full() || state.free.class(block.chunk.raw.kind, class).try_reserve(1).is_err())
-        {
+        if !slab && (aligned || full() || state.free.class(kind, class).try_reserve(1).is_err()) {
             return Some(Self::give_up(&mut state.statistics, &block.chunk));
         }
-        state.statistics.cached_bytes += class;
-        state.free.class(block.chunk.raw.kind, class).push(block);
+        state.count_kept(kind, class);
+        state.free.class(kind, class).push(block);
         None
     }
 
@@ -282,12 +406,47 @@ impl Pool {
         let beyond = Self::collect(&mut self.lock(), usize::MAX);
         self.free(beyond);
         let state = self.lock();
-        let aside: usize = state.slabs.iter().map(|slab| slab.blocks_aside() * slab.block_bytes).sum();
+        let aside: usize = UsmKind::ALL.iter().map(|&kind| state.aside(kind)).sum();
         let PoolStatistics { live_bytes, cached_bytes, .. } = state.statistics;
         PoolStatistics {
             live_bytes: live_bytes - aside,
             cached_bytes: cached_bytes + aside,
             ..state.statistics
+        }
+    }
+
+    /// What is in use and held.
+    pub(crate) fn usage(&self) -> MemoryUsage {
+        let beyond = Self::collect(&mut self.lock(), usize::MAX);
+        self.free(beyond);
+        let state = self.lock();
+        let mut kinds = state.kinds;
+        for (usage, &kind) in kinds.iter_mut().zip(UsmKind::ALL.iter()) {
+            let aside = state.aside(kind);
+            usage.in_use_bytes -= aside;
+            usage.kept_bytes += aside;
+        }
+        MemoryUsage {
+            in_use_bytes: kinds.iter().map(|usage| usage.in_use_bytes).sum(),
+            kept_bytes: kinds.iter().map(|usage| usage.kept_bytes).sum(),
+            peak_bytes: state.statistics.peak_live_bytes,
+            reserved_bytes: state.statistics.reserved_bytes,
+            limit_bytes: (state.limit_bytes != usize::MAX).then_some(state.limit_bytes),
+            device_bytes: self.device.info().limits.global_memory_bytes,
+            kinds,
+        }
+    }
+
+    /// Sets how many bytes may be in use, and gives back what is held beyond that.
+    pub(crate) fn set_limit(&self, bytes: usize) {
+        let held = {
+            let mut state = self.lock();
+            state.limit_bytes = bytes;
+            let over = state.statistics.reserved_bytes.saturating_sub(bytes);
+            (over > 0).then(|| state.statistics.cached_bytes.saturating_sub(over))
+        };
+        if let Some(keep_bytes) = held {
+            self.trim(keep_bytes);
         }
     }
 
@@ -300,38 +459,45 @@ impl Pool {
         self.lock().cap_bytes
     }
 
-    /// Gives held memory back until at most `keep_bytes` are held. What other threads keep stays theirs.
-    pub(crate) fn trim(&self, keep_bytes: usize) {
+    /// Gives held memory back until at most `keep_bytes` are held. What other threads keep stays theirs. How many bytes were given
+    /// back.
+    pub(crate) fn trim(&self, keep_bytes: usize) -> usize {
         spare::release();
-        self.trim_all(keep_bytes);
+        self.trim_all(keep_bytes).1
     }
 
-    /// Gives held memory back until at most `keep_bytes` are held. How many allocations of the device that were.
-    fn trim_all(&self, keep_bytes: usize) -> usize {
+    /// Gives held memory back until at most `keep_bytes` are held. How many allocations of the device that were, and of how many
+    /// bytes.
+    fn trim_all(&self, keep_bytes: usize) -> (usize, usize) {
         let given_up = {
             let mut state = self.lock();
             let mut given_up = Self::collect(&mut state, usize::MAX);
             given_up.extend(Self::trim_locked(&mut state, keep_bytes));
             given_up
         };
-        let count = given_up.len();
+        let given_back = (given_up.len(), given_up.iter().map(|chunk| chunk.raw.bytes).sum());
         self.free(given_up);
-        count
+        given_back
     }
 
     /// What is returned is to be given back without the lock.
     fn trim_locked(state: &mut State, keep_bytes: usize) -> Vec<Arc<Chunk>> {
-        let State { free, statistics, .. } = state;
         let mut given_up = Vec::new();
         // The largest blocks first: fewest calls for most memory.
-        for blocks in free.largest_first() {
+        let mut most = Vec::new();
+        let mut held = state.statistics.cached_bytes;
+        for blocks in state.free.largest_first() {
             while blocks.last().is_some_and(|block| block.chunk.block_bytes > SLAB_BLOCK_BYTES)
-                && statistics.cached_bytes > keep_bytes
+                && held > keep_bytes
                 && let Some(block) = blocks.pop()
             {
-                statistics.cached_bytes -= block.chunk.block_bytes;
-                given_up.push(Self::give_up(statistics, &block.chunk));
+                held -= block.chunk.block_bytes;
+                most.push(block);
             }
+        }
+        for block in most {
+            state.count_taken(block.chunk.raw.kind, block.chunk.block_bytes);
+            given_up.push(Self::give_up(&mut state.statistics, &block.chunk));
         }
         if state.statistics.cached_bytes <= keep_bytes {
             return given_up;
@@ -347,7 +513,7 @@ impl Pool {
             if blocks.is_empty() && !state.slabs.iter().any(alike) {
                 *blocks = Vec::new();
             }
-            state.statistics.cached_bytes -= slab.blocks() * slab.block_bytes;
+            state.count_taken(slab.raw.kind, slab.blocks() * slab.block_bytes);
             given_up.push(Self::give_up(&mut state.statistics, &slab));
         }
         given_up

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, Weak};
 
 use super::allocation::Allocation;
-use super::{PointerKind, UsmPtr, heap};
+use super::{MemoryOrigin, PointerKind, UsmPtr, heap};
 use crate::backend::RawAllocation;
 use crate::error::{Error, Result};
 use crate::runtime::{Device, WeakDevice};
 use crate::sync::RwLock;
-use crate::sync::primitives::atomic::{AtomicUsize, Ordering};
+use crate::sync::primitives::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// The engine's own memory.
 static CHUNKS: RwLock<BTreeMap<usize, Arc<Chunk>>> = RwLock::new(BTreeMap::new());
@@ -30,15 +30,23 @@ pub(crate) struct Chunk {
     pub(crate) raw: RawAllocation,
     device: WeakDevice,
     pub(crate) block_bytes: usize,
-    /// Per block the bytes that were asked for; 0 while it is free, or [`SET_ASIDE`].
-    live: Box<[AtomicUsize]>,
+    live: Box<[BlockNote]>,
+}
+
+/// What a chunk notes of a block.
+#[derive(Default)]
+pub(crate) struct BlockNote {
+    /// The bytes that were asked for; 0 while it is free, or [`SET_ASIDE`].
+    bytes: AtomicUsize,
+    /// What array it was made for ([`form`](super::form)), for who looks at what there is; 0 where that is not noted.
+    form: AtomicU64,
 }
 
 impl Chunk {
     /// What a chunk notes of so many blocks, for [`register`](Self::register): had before there is memory that would have to be
     /// given back where it cannot be.
-    pub(crate) fn notes(blocks: usize) -> Result<Box<[AtomicUsize]>> {
-        Ok(heap::collect("blocks", (0..blocks).map(|_| AtomicUsize::new(0)))?.into_boxed_slice())
+    pub(crate) fn notes(blocks: usize) -> Result<Box<[BlockNote]>> {
+        Ok(heap::collect("blocks", (0..blocks).map(|_| BlockNote::default()))?.into_boxed_slice())
     }
 
     /// Registers memory of as many blocks as there are notes.
@@ -46,7 +54,7 @@ impl Chunk {
         raw: RawAllocation,
         device: WeakDevice,
         block_bytes: usize,
-        live: Box<[AtomicUsize]>,
+        live: Box<[BlockNote]>,
     ) -> Arc<Self> {
         let chunk = Arc::new(Self { raw, device, block_bytes, live });
         CHUNKS.write().unwrap_or_else(PoisonError::into_inner).insert(raw.ptr.addr(), Arc::clone(&chunk));
@@ -69,16 +77,31 @@ impl Chunk {
 
     /// Marks a block as in use (`bytes` asked for), free (0), or kept by a thread ([`SET_ASIDE`]).
     pub(crate) fn set_live(&self, index: usize, bytes: usize) {
-        self.live[index].store(bytes, Ordering::Relaxed);
+        let note = &self.live[index];
+        // Whose it was before is over.
+        note.form.store(0, Ordering::Relaxed);
+        note.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Notes what array a block is made for.
+    #[inline]
+    pub(super) fn set_form(&self, index: usize, form: u64) {
+        self.live[index].form.store(form, Ordering::Relaxed);
+    }
+
+    /// Whether it is noted what array a block was made for.
+    #[inline]
+    pub(super) fn has_form(&self, index: usize) -> bool {
+        self.live[index].form.load(Ordering::Relaxed) != 0
     }
 
     pub(crate) fn is_idle(&self) -> bool {
-        self.live.iter().all(|bytes| bytes.load(Ordering::Relaxed) == 0)
+        self.live.iter().all(|note| note.bytes.load(Ordering::Relaxed) == 0)
     }
 
     /// Blocks that threads keep.
     pub(super) fn blocks_aside(&self) -> usize {
-        self.live.iter().filter(|bytes| bytes.load(Ordering::Relaxed) == SET_ASIDE).count()
+        self.live.iter().filter(|note| note.bytes.load(Ordering::Relaxed) == SET_ASIDE).count()
     }
 }
 
@@ -114,7 +137,7 @@ fn own(ptr: UsmPtr) -> Option<PointerInfo> {
     let (&start, chunk) = chunks.range(..=ptr.addr()).next_back()?;
     let offset = ptr.addr() - start;
     let index = offset / chunk.block_bytes.max(1);
-    let bytes = chunk.live.get(index)?.load(Ordering::Relaxed);
+    let bytes = chunk.live.get(index)?.bytes.load(Ordering::Relaxed);
     if matches!(bytes, 0 | SET_ASIDE) || offset - index * chunk.block_bytes >= bytes {
         return None;
     }
@@ -130,15 +153,68 @@ fn own(ptr: UsmPtr) -> Option<PointerInfo> {
 struct Foreign {
     memory: RawAllocation,
     device: WeakDevice,
+    of_file: bool,
+}
+
+/// Memory that is in use.
+pub(super) struct Live {
+    /// Where it is.
+    pub(super) memory: RawAllocation,
+    pub(super) device: Device,
+    pub(super) origin: MemoryOrigin,
+    pub(super) form: u64,
+}
+
+/// The memory of devices that is in use: of all of them, or of one.
+///
+/// # Errors
+/// [`Error::Alloc`] where the host has no memory for the list.
+pub(super) fn live(of: Option<&Device>) -> Result<Vec<Live>> {
+    let mut found = Vec::new();
+    // The chunks first, so that the lock is not held for as long as all blocks take.
+    let mut chunks: Vec<Arc<Chunk>> = Vec::new();
+    {
+        let all = CHUNKS.read().unwrap_or_else(PoisonError::into_inner);
+        heap::reserve("chunks", &mut chunks, all.len())?;
+        chunks.extend(all.values().cloned());
+    }
+    for chunk in chunks {
+        let Some(device) = chunk.device.upgrade().filter(|device| of.is_none_or(|of| of == device)) else {
+            continue;
+        };
+        for (index, note) in chunk.live.iter().enumerate() {
+            let bytes = note.bytes.load(Ordering::Relaxed);
+            if !matches!(bytes, 0 | SET_ASIDE) {
+                let memory = RawAllocation { ptr: chunk.block_ptr(index), bytes, kind: chunk.raw.kind };
+                let (device, form) = (device.clone(), note.form.load(Ordering::Relaxed));
+                heap::push("arrays", &mut found, Live { memory, device, origin: MemoryOrigin::Pool, form })?;
+            }
+        }
+    }
+    let mut lent = Vec::new();
+    {
+        let ranges = FOREIGN.read().unwrap_or_else(PoisonError::into_inner);
+        for (_, foreign) in ranges.classes.values().flat_map(BTreeMap::values) {
+            let origin = if foreign.of_file { MemoryOrigin::File } else { MemoryOrigin::Lent };
+            heap::push("arrays", &mut lent, (foreign.memory, foreign.device.clone(), origin))?;
+        }
+    }
+    // Without the lock: the last owner of a device may be this.
+    for (memory, device, origin) in lent {
+        if let Some(device) = device.upgrade().filter(|device| of.is_none_or(|of| of == device)) {
+            heap::push("arrays", &mut found, Live { memory, device, origin, form: 0 })?;
+        }
+    }
+    Ok(found)
 }
 
 /// Registers memory from elsewhere, which other memory from elsewhere may overlap. The number is for
 /// [`unregister_foreign`].
-pub(super) fn register_foreign(memory: RawAllocation, device: WeakDevice) -> usize {
+pub(super) fn register_foreign(memory: RawAllocation, device: WeakDevice, of_file: bool) -> usize {
     static NUMBERS: AtomicUsize = AtomicUsize::new(0);
     let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
     let mut ranges = FOREIGN.write().unwrap_or_else(PoisonError::into_inner);
-    ranges.insert(memory.ptr, memory.bytes, number, Foreign { memory, device });
+    ranges.insert(memory.ptr, memory.bytes, number, Foreign { memory, device, of_file });
     number
 }
 
@@ -149,7 +225,7 @@ pub(super) fn unregister_foreign(ptr: UsmPtr, bytes: usize, number: usize) {
 
 fn foreign(ptr: UsmPtr) -> Option<PointerInfo> {
     let ranges = FOREIGN.read().unwrap_or_else(PoisonError::into_inner);
-    let Foreign { memory, device } = ranges.around(ptr, 1).next()?;
+    let Foreign { memory, device, .. } = ranges.around(ptr, 1).next()?;
     let RawAllocation { ptr: base, bytes, kind } = *memory;
     Some(PointerInfo { kind: PointerKind::Usm(kind), device: device.upgrade(), base, bytes })
 }

@@ -6,19 +6,25 @@
 //! involved, so no other submission comes between. Nothing is computed there: what a submission leaves to its thread is
 //! done when the locks are given up ([`Batch`]).
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::allocation::Allocation;
 use super::capture::{self, Recording};
+use super::pending::PendingList;
+use super::reach::{Stated, check, check_kernel};
+use super::seen::{self, Seen};
 use super::track::{FEW_ACCESSES, LockedTrack, Mode, Region, Views};
-use super::{backlog, heap};
-use crate::backend::{self, Command, Dependency, EventStatus, Rest, SourceLaunch, Step, Submitted, Wait};
+use super::{BLOCK_ALIGN_BYTES, UsmKind, backlog, heap, watch};
+use crate::backend::{self, Command, Dependency, EventStatus, Rest, SourceLaunch, Submitted, Wait};
+use crate::cut::Cut;
+use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::form::{KernelArgument, KernelLaunch};
-use crate::plan::{Family, IndexedAxis, LaunchPlan, Operand};
+use crate::form::KernelLaunch;
+use crate::layout::Layout;
+use crate::observe::{self, Doing};
+use crate::plan::LaunchPlan;
 use crate::routes::{self, Route};
 use crate::runtime::{Event, Queue};
 use crate::sync::assert_unlocked;
@@ -43,6 +49,21 @@ pub(crate) struct Batch<'a> {
     ending: Option<Arc<Allocation>>,
     /// The capture that notes what is submitted.
     recording: Option<Arc<Recording>>,
+    /// Why the pass that is submitted next ends where it does.
+    cut: Cut,
+    /// Where nothing is submitted but only planned: what would be.
+    draft: Option<Box<Draft>>,
+}
+
+/// What would be submitted.
+#[derive(Default)]
+pub(crate) struct Draft {
+    /// The commands, in their order, each with why it ends where it does.
+    pub(crate) commands: Vec<(Command, Cut)>,
+    /// Arrays that they read and write.
+    pub(crate) arrays: Vec<(Arc<Allocation>, Layout, Dtype)>,
+    /// Copies of recorded reductions.
+    pub(crate) reductions: PendingList,
 }
 
 /// A command that a backend took, as long as its locks were held.
@@ -55,7 +76,41 @@ struct Taken {
 
 impl<'a> Batch<'a> {
     pub(crate) fn new(queue: &'a Queue) -> Self {
-        Self { queue, taken: SmallVec::new(), ending: None, recording: capture::current() }
+        let recording = capture::current();
+        Self { queue, taken: SmallVec::new(), ending: None, recording, cut: Cut::Alone, draft: None }
+    }
+
+    /// A batch whose commands are noted in place of being submitted, in memory that is not there.
+    pub(crate) fn drafting(queue: &'a Queue) -> Self {
+        let mut batch = Self::new(queue);
+        batch.draft = Some(Box::default());
+        batch
+    }
+
+    /// What is noted, where nothing is submitted.
+    pub(crate) fn draft(&mut self) -> Option<&mut Draft> {
+        self.draft.as_deref_mut()
+    }
+
+    /// The copies of reductions that are planned, where nothing is submitted.
+    pub(crate) fn drafted(&self) -> Option<&PendingList> {
+        self.draft.as_ref().map(|draft| &draft.reductions)
+    }
+
+    /// Says why the pass that is submitted next ends where it does.
+    pub(crate) fn ends_for(&mut self, cut: Cut) {
+        self.cut = cut;
+    }
+
+    /// Memory for a result, without waiting.
+    ///
+    /// # Errors
+    /// [`Error::Alloc`].
+    pub(crate) fn allocate(&self, kind: UsmKind, bytes: usize) -> Result<Arc<Allocation>> {
+        match self.draft {
+            Some(_) => Ok(Allocation::imagined(self.queue.device(), kind, bytes)),
+            None => Allocation::at_once(self.queue.device(), kind, bytes, BLOCK_ALIGN_BYTES),
+        }
     }
 
     /// The capture that notes what is submitted.
@@ -90,7 +145,7 @@ impl<'a> Batch<'a> {
             match outcome {
                 Err(_) if let Some(memory) = ending => memory.wait_for_views(),
                 Err(Error::Alloc(_)) if queue.device().wait_for_memory() => {}
-                outcome => return outcome,
+                outcome => return outcome.map_err(|error| watch::with_live_arrays(queue.device(), error)),
             }
         }
     }
@@ -115,6 +170,7 @@ impl Drop for Batch<'_> {
             if let Some(rest) = rest {
                 rest();
             }
+            seen::watch_end(&event);
             if !event.status().is_terminal() {
                 own.push(Arc::clone(&event));
                 backlog.add(self.queue, event, bytes, is_open);
@@ -164,15 +220,22 @@ pub(super) unsafe fn submit(
     batch: &mut Batch<'_>,
 ) -> Result<Event> {
     accesses.iter().try_for_each(|access| access.allocation.check_file())?;
+    let cut = std::mem::replace(&mut batch.cut, Cut::Alone);
+    if let Some(draft) = &mut batch.draft {
+        draft.commands.extend(command.take().map(|command| (command, cut)));
+        return Ok(Event::ready());
+    }
+    let seen = Seen::begin(command.as_ref());
     let recording = batch.recording.clone();
     let captured = match (&recording, &*command) {
-        (Some(recording), Some(command)) => recording.admit(queue, command, accesses, depends)?,
+        (Some(recording), Some(command)) => recording.admit(queue, command, accesses, depends, cut)?,
         _ => None,
     };
-    // In the order of addresses, so that two submissions cannot lock in opposite orders.
+    // In the order of addresses, so that two submissions cannot lock in opposite orders. Sorts here ask for no memory, as stable ones
+    // would.
     let mut allocations: SmallVec<[&Arc<Allocation>; 6]> =
         heap::small("accesses", accesses.iter().map(|a| &a.allocation))?;
-    allocations.sort_by_key(|a| Arc::as_ptr(a));
+    allocations.sort_unstable_by_key(|a| Arc::as_ptr(a));
     allocations.dedup_by_key(|a| Arc::as_ptr(a));
     let mut tracks: SmallVec<[LockedTrack<'_>; 6]> =
         heap::small("locks", allocations.iter().map(|a| a.track()))?;
@@ -211,7 +274,7 @@ pub(super) unsafe fn submit(
     let mut sorted = Vec::new();
     if counts.iter().any(|&count| count > FEW_ACCESSES) {
         sorted = heap::collect("accesses", accesses.iter().cloned())?;
-        sorted.sort_by_key(|access| (Arc::as_ptr(&access.allocation), access.region.range().start));
+        sorted.sort_unstable_by_key(|access| (Arc::as_ptr(&access.allocation), access.region.range().start));
     }
     settle(queue, &mut waits)?;
     let Some(command) = command.take() else { unreachable!("a command is submitted once") };
@@ -237,6 +300,7 @@ pub(super) unsafe fn submit(
         tracks[position(&of_one[0])].record_all(regions, &event);
     }
     drop(tracks);
+    seen.submitted(queue, &event, &waits, bytes);
     Ok(Event::new(event, waits.into_iter().map(|w| w.event).collect()))
 }
 
@@ -257,6 +321,7 @@ pub(crate) unsafe fn submit_to_end(queue: &Queue, command: Command, accesses: Ve
     // SAFETY: the command touches no memory but that of `accesses`, and what else it names stays valid until
     // this returns, which is when the command has ended.
     let event = unsafe { submit_alone(queue, command, accesses, &[]) }?;
+    let _seen = observe::span(Doing::Wait, "event", backend::address(&**event.backend()), 0);
     event.backend().wait()
 }
 
@@ -325,23 +390,6 @@ pub(crate) fn launch_kernel(
     unsafe { submit(queue, &mut Some(Command::Kernel(Box::new(launch))), accesses, depends, batch) }
 }
 
-/// Checks that every array of a kernel lies in an access of the mode that the kernel accesses it by.
-fn check_kernel(launch: &KernelLaunch, accesses: &[Access]) -> Result<()> {
-    for (object, argument) in launch.arrays() {
-        let KernelArgument::Array { ptr, shape, strides } = argument else { continue };
-        let operand = Operand { ptr: *ptr, strides: strides.as_slice().into() };
-        let size = launch.kernel.form().object(object).dtype.size();
-        let modes = [(launch.kernel.reads(object), Mode::Read), (launch.kernel.writes(object), Mode::Write)];
-        for mode in modes.iter().filter(|(has, _)| *has && !shape.contains(&0)).map(|(_, mode)| *mode) {
-            let reaching = Reaching { operand: &operand, size, mode, number: 0, indexed: &[] };
-            if !accesses.iter().any(|access| mode == access.mode && access.contains(&reaching, shape)) {
-                return Err(unstated(&operand, shape));
-            }
-        }
-    }
-    Ok(())
-}
-
 /// As [`launch`], of a kernel from a source.
 ///
 /// # Safety
@@ -357,166 +405,6 @@ pub(crate) unsafe fn launch_source(
     // SAFETY: the kernel touches no memory but that of `accesses` and ends, and its arguments have the types
     // of its parameters, as this function's caller says of it.
     unsafe { submit(queue, &mut Some(Command::SourceKernel(Box::new(launch))), accesses, depends, batch) }
-}
-
-/// The defect that a command reaches memory that nobody knows of.
-fn unstated(operand: &Operand, dims: &[usize]) -> Error {
-    Error::out_of_bounds(
-        "plan",
-        format!("an operand at {:?} over {dims:?}", operand.ptr),
-        "operands inside the memory that the submission names",
-        "this is a defect of the engine: please report it",
-    )
-}
-
-/// Checks a command as those that submit it first do.
-pub(super) fn check_step(step: &Step, accesses: &[Access]) -> Result<()> {
-    let stated = Stated::new(accesses)?;
-    match step {
-        Step::Launch(plans) => check(plans, &stated),
-        Step::Stages(stages) => stages.iter().try_for_each(|plans| check(plans, &stated)),
-        Step::Kernel(launch) => check_kernel(launch, accesses),
-        // Ranges that lie in their accesses as before.
-        _ => Ok(()),
-    }
-}
-
-/// Checks that every operand of plans reaches only into the region of an access of its mode.
-fn check(plans: &[LaunchPlan], stated: &Stated<'_>) -> Result<()> {
-    for plan in plans {
-        for operand in operands(plan) {
-            if !stated.contains(&operand, &plan.dims) {
-                return Err(unstated(operand.operand, &plan.dims));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// What a submission accesses, to be searched for every operand of its plans.
-enum Stated<'a> {
-    /// Of so few each is asked.
-    Few(&'a [Access]),
-    /// The addresses of what is read and of what is written: ranges apart from each other, in their order.
-    Many([Vec<Range<usize>>; 2]),
-}
-
-impl<'a> Stated<'a> {
-    fn new(accesses: &'a [Access]) -> Result<Self> {
-        if accesses.len() <= FEW_ACCESSES {
-            return Ok(Self::Few(accesses));
-        }
-        let ranges = |mode: Mode| -> Result<Vec<Range<usize>>> {
-            let of_mode = accesses.iter().filter(|access| access.mode == mode);
-            let mut ranges = heap::collect("accesses", of_mode.map(Access::addresses))?;
-            ranges.sort_unstable_by_key(|range| (range.start, range.end));
-            // Whether they are of one allocation or of two that lie side by side: all of it is named.
-            ranges.dedup_by(|next, range| {
-                let joins = next.start <= range.end;
-                if joins {
-                    range.end = range.end.max(next.end);
-                }
-                joins
-            });
-            Ok(ranges)
-        };
-        Ok(Self::Many([ranges(Mode::Read)?, ranges(Mode::Write)?]))
-    }
-
-    /// Whether an operand of a plan stays inside what is accessed so.
-    fn contains(&self, operand: &Reaching<'_>, dims: &[usize]) -> bool {
-        match self {
-            Self::Few(accesses) => {
-                accesses.iter().any(|access| operand.mode == access.mode && access.contains(operand, dims))
-            }
-            Self::Many([reads, writes]) => {
-                let ranges = if operand.mode == Mode::Read { reads } else { writes };
-                let [low, high] = operand.reach(dims);
-                let behind = ranges.partition_point(|range| range.start as i128 <= low);
-                behind > 0 && high <= ranges[behind - 1].end as i128
-            }
-        }
-    }
-}
-
-/// An operand of a plan that is in memory.
-pub(super) struct Reaching<'a> {
-    operand: &'a Operand,
-    /// Bytes of an element.
-    pub(super) size: usize,
-    pub(super) mode: Mode,
-    /// Its number among the inputs, or the outputs.
-    pub(super) number: usize,
-    /// The axes along which it is addressed besides the plan's dimensions.
-    indexed: &'a [IndexedAxis],
-}
-
-/// The operands of a plan that are in memory.
-pub(super) fn operands(plan: &LaunchPlan) -> impl Iterator<Item = Reaching<'_>> {
-    let dtypes = plan.program.inputs();
-    let in_memory = plan.inputs.iter().enumerate().filter(|&(i, _)| !plan.program.is_index(i));
-    let reads = in_memory.map(|(i, operand)| (operand, dtypes[i].size(), Mode::Read, i));
-    let writes = plan.outputs.iter().enumerate();
-    let writes = writes.map(|(i, operand)| (operand, plan.output_dtype(i).size(), Mode::Write, i));
-    reads.chain(writes).map(|(operand, size, mode, number)| {
-        let indexed: &[IndexedAxis] = match (&plan.family, mode, number) {
-            (Family::Gather { axes }, Mode::Read, 0) | (Family::Scatter { axes }, Mode::Write, 0) => axes,
-            (
-                Family::Search { table: axis, .. }
-                | Family::Contains { table: axis, .. }
-                | Family::Histogram { edges: axis, .. },
-                Mode::Read,
-                1,
-            )
-            | (
-                Family::Top { axis, .. }
-                | Family::Compress { axis, .. }
-                | Family::Runs { axis }
-                | Family::Accumulate { axis, .. }
-                | Family::Count { axis }
-                | Family::Histogram { axis, .. },
-                Mode::Write,
-                0,
-            )
-            | (Family::Expand { axis, .. }, Mode::Read, 0) => std::slice::from_ref(axis),
-            _ => &[],
-        };
-        Reaching { operand, size, mode, number, indexed }
-    })
-}
-
-impl Reaching<'_> {
-    /// The first address that it reaches over the plan's dimensions, and the one behind the last.
-    fn reach(&self, dims: &[usize]) -> [i128; 2] {
-        let Self { operand, size, indexed, .. } = *self;
-        let (mut low, mut high) = (operand.ptr.addr() as i128, (operand.ptr.addr() + size) as i128);
-        let along = dims.iter().copied().zip(operand.strides.iter().copied());
-        for (extent, stride) in along.chain(indexed.iter().map(|axis| (axis.extent, axis.stride))) {
-            let reach = (extent as i128 - 1) * stride as i128 * size as i128;
-            if reach < 0 { low += reach } else { high += reach }
-        }
-        [low, high]
-    }
-
-    /// Whether it stays, over the plan's dimensions, inside a range of bytes of an allocation.
-    pub(super) fn is_within(&self, dims: &[usize], allocation: &Allocation, range: &Range<usize>) -> bool {
-        let [low, high] = self.reach(dims);
-        let start = allocation.ptr().addr() as i128;
-        start + range.start as i128 <= low && high <= start + range.end as i128
-    }
-}
-
-impl Access {
-    /// Whether an operand of a plan stays inside this access.
-    fn contains(&self, operand: &Reaching<'_>, dims: &[usize]) -> bool {
-        operand.is_within(dims, &self.allocation, &self.region.range())
-    }
-
-    /// The addresses of the region.
-    fn addresses(&self) -> Range<usize> {
-        let (start, range) = (self.allocation.ptr().addr(), self.region.range());
-        start + range.start..start + range.end
-    }
 }
 
 /// What happens to work on memory that is known outside: it is complete before the call returns, so that whoever has the
@@ -569,8 +457,9 @@ fn submit_plain(
 ) -> Result<Event> {
     add_depends(&mut waits, depends);
     if let Some(recording) = batch.recording.clone() {
-        recording.admit(queue, &command, &[], depends)?;
+        recording.admit(queue, &command, &[], depends, Cut::Alone)?;
     }
+    let seen = Seen::begin(Some(&command));
     // What a host task waits for, the engine cannot know: perhaps for the program to go on.
     let is_open = matches!(command, Command::HostTask(_)) || backlog::is_open(queue, &waits);
     settle(queue, &mut waits)?;
@@ -579,6 +468,7 @@ fn submit_plain(
     if let Some(recording) = &batch.recording {
         recording.note_event(&event);
     }
+    seen.submitted(queue, &event, &waits, 0);
     Ok(Event::new(event, waits.into_iter().map(|w| w.event).collect()))
 }
 
@@ -601,7 +491,7 @@ fn settle(queue: &Queue, waits: &mut Vec<Wait>) -> Result<()> {
 
 /// One wait per event; a data dependency is the stronger one.
 fn merge(waits: &mut Vec<Wait>) {
-    waits.sort_by_key(|w| (Arc::as_ptr(&w.event).addr(), w.dependency == Dependency::Order));
+    waits.sort_unstable_by_key(|w| (Arc::as_ptr(&w.event).addr(), w.dependency == Dependency::Order));
     waits.dedup_by_key(|w| Arc::as_ptr(&w.event).addr());
 }
 

@@ -100,6 +100,51 @@ impl SourceKernel {
         })
     }
 
+    /// Launches a kernel for which its backend vouches ([`SourceKernelInfo::touches`](crate::backend::SourceKernelInfo::touches)), as
+    /// [`launch`](Self::launch) does, over one item.
+    ///
+    /// # Errors
+    /// As for [`launch`](Self::launch); [`Error::Unsupported`] of a kernel for which nobody vouches, [`Error::Value`] for arguments that
+    /// are no memory, are shorter than what it accesses, or have memory in common.
+    pub fn call(&self, queue: &Queue, arguments: &[SourceArgument<'_>], depends: &[Event]) -> Result<Event> {
+        let Some(touches) = &self.info().touches else {
+            return Err(Error::unsupported(
+                "kernel",
+                self.name(),
+                "a kernel for which its backend vouches",
+                "launch it by `launch`, and vouch for it",
+            ));
+        };
+        let mut ranges: Vec<(usize, usize)> = Vec::new();
+        for (number, (argument, needed)) in arguments.iter().zip(touches).enumerate() {
+            let (start, bytes) = match argument {
+                SourceArgument::Array { array, .. } => {
+                    let start = array.elements().memory()?.ptr().addr() + array.offset() * array.itemsize();
+                    (start, array.len() * array.itemsize())
+                }
+                SourceArgument::Memory { memory, offset, bytes, .. } => {
+                    (memory.ptr().addr().saturating_add(*offset), *bytes)
+                }
+                _ => (0, 0),
+            };
+            // Numbers that cannot be are refused by the launch.
+            let end = start.saturating_add(bytes);
+            let apart = ranges.iter().all(|&(from, to)| end <= from || to <= start);
+            if bytes < *needed || !apart {
+                return Err(Error::value(
+                    format!("args[{number}]"),
+                    format!("{bytes} bytes{}", if apart { "" } else { " that another argument has" }),
+                    format!("{needed} bytes of memory or more, of its own"),
+                    "give arrays of the kernel's extents",
+                ));
+            }
+            ranges.push((start, end));
+        }
+        // SAFETY: its backend vouches for the kernel: over one item, too, it accesses what was looked at above, and ends. What it
+        // writes counts as written where the caller does not say otherwise: that is for elements, not for memory, to suffer.
+        unsafe { self.launch(queue, 1, arguments, depends) }
+    }
+
     fn bind(&self, queue: &Queue, arguments: &[SourceArgument<'_>]) -> Result<Given> {
         let mut given = Given::default();
         let names: Vec<String> = (0..arguments.len()).map(|number| format!("args[{number}]")).collect();

@@ -212,6 +212,35 @@ impl UsmMemory {
         Ok(lease)
     }
 
+    /// [`lend`](Self::lend), to who sees to it that work which is under way on the memory is over before it is used: nothing is waited for.
+    ///
+    /// # Errors
+    /// As for [`export`](Self::export), but for the failure of work that is under way.
+    pub fn lend_unordered(&self) -> Result<Lease> {
+        capture::refuse("memory", "given to others")?;
+        self.allocation.check_file()?;
+        let (lease, _) = Lease::of(self);
+        self.allocation.hand_out();
+        self.allocation.pending_reads.flush_queues()?;
+        Ok(lease)
+    }
+
+    /// [`lend`](Self::lend), to who works on the memory in a stream of another library: instead of waiting, that stream begins nothing
+    /// more before the work on the memory is over, however it ends ([`Device::lead`](backend::Device::lead)).
+    ///
+    /// # Errors
+    /// As for [`export`](Self::export), but for the failure of work that is under way.
+    ///
+    /// # Safety
+    /// The number is that of a stream that is there, of the memory's device.
+    pub unsafe fn lend_to(&self, stream: usize) -> Result<Lease> {
+        let lease = self.lend_unordered()?;
+        let unfinished = self.allocation.track().unfinished();
+        // SAFETY: the caller's promise.
+        unsafe { self.device().backend().lead(stream, &unfinished) }?;
+        Ok(lease)
+    }
+
     /// Finishes the work on memory that is known outside from now on.
     fn settle(&self) -> Result<()> {
         self.allocation.hand_out();

@@ -147,6 +147,10 @@ macro_rules! ops {
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$Name => $name,)* Self::Cast => "astype", Self::Copy => "positive", Self::Where => "where" }
             }
+            /// What plans and traces call it: most copies are no call of `positive`.
+            pub(crate) const fn label(self) -> &'static str {
+                match self { Self::Copy => "copy", other => other.name() }
+            }
             /// What it computes, in a sentence.
             #[must_use]
             pub const fn about(self) -> &'static str {
@@ -389,7 +393,7 @@ impl Op {
         }
     }
 
-    /// Dtype of the result for operands of a dtype. Conversions say theirs in the [`Step`](crate::Step).
+    /// Dtype of the result for operands of a dtype. Conversions say theirs in the [`ProgramStep`](crate::program::ProgramStep).
     #[must_use]
     #[inline]
     pub const fn result(self, dtype: Dtype) -> Dtype {

@@ -87,6 +87,9 @@ impl LaunchPlan {
     #[must_use]
     pub fn product(&self) -> Option<MatrixProduct> {
         let Family::Reduce { fold: Fold::Op(Op::Add), finish: None, .. } = &self.family else { return None };
+        if self.dims.len() < 3 {
+            return None;
+        }
         let (dtype, converted) = self.factors()?;
         let mut sides = self.sides();
         // The longest dimension of each kind is a side of the matrices; what is left are matrices to do one by one.
@@ -133,11 +136,14 @@ impl LaunchPlan {
     /// The dimensions that are not of extent 1, in the order in which the first input has them in memory, and merged: several
     /// summed dimensions are one where they lie so in both operands, whatever the order of the plan.
     fn sides(&self) -> SmallVec<[ProductSide; MAX_PLAN_DIMS]> {
-        let operands = [&self.inputs[A], &self.inputs[B], &self.outputs[0]];
-        let side =
-            |d: usize| ProductSide { len: self.dims[d], steps: operands.map(|operand| operand.strides[d]) };
-        let mut all: SmallVec<[ProductSide; MAX_PLAN_DIMS]> =
-            (0..self.dims.len()).map(side).filter(|side| side.len != 1).collect();
+        let strides =
+            [&self.inputs[A], &self.inputs[B], &self.outputs[0]].map(|operand| &operand.strides[..]);
+        let mut all: SmallVec<[ProductSide; MAX_PLAN_DIMS]> = SmallVec::new();
+        for (d, &len) in self.dims.iter().enumerate() {
+            if len != 1 {
+                all.push(ProductSide { len, steps: strides.map(|strides| strides[d]) });
+            }
+        }
         all.sort_by_key(|side| std::cmp::Reverse(side.steps[A].unsigned_abs()));
         for d in (1..all.len()).rev() {
             let (outer, inner) = (all[d - 1], all[d]);

@@ -29,7 +29,7 @@ use crate::error::{Error, Result};
 use crate::memory::backlog::UnderWay;
 use crate::memory::handle::{Handle, Shared};
 use crate::memory::pool::Pool;
-use crate::memory::{PoolStatistics, UsmKind};
+use crate::memory::{MemoryUsage, PoolStatistics, UsmKind};
 use crate::ops::Op;
 use crate::promotion::DtypeSupport;
 use crate::sync::primitives::thread::Builder;
@@ -67,6 +67,8 @@ struct Inner {
     pool: Pool,
     under_way: UnderWay,
     functions: Functions,
+    /// Bytes that its memory moves in a second, once that was measured.
+    bandwidth: OnceLock<f64>,
     /// Number among the devices of its backend and type, or of its variant.
     index: usize,
     parent: Option<Device>,
@@ -116,7 +118,7 @@ impl Functions {
     ) -> Option<&'a OpFunction> {
         let ask = || {
             let out = op.result(dtype);
-            let elements = backend.elements_fn(op, dtype, out)?;
+            let elements = backend.immediate()?.elements_fn(op, dtype, out)?;
             Some(OpFunction { elements, arity: op.arity(), out })
         };
         let _section = Section::enter();
@@ -313,6 +315,7 @@ impl Device {
             pool,
             under_way,
             functions: Functions::new(),
+            bandwidth: OnceLock::new(),
             index,
             parent,
             context: Mutex::default(),
@@ -350,6 +353,8 @@ impl Device {
             if there.is_empty() {
                 there = listed.iter().flat_map(Listed::devices).collect();
             }
+            // What is found by name only comes behind what one finds without it.
+            there.sort_by_key(|device| device.info().variant.is_some());
             let names: Vec<String> = there.into_iter().map(Self::filter_string).collect();
             Error::device_selection(
                 "filter",
@@ -467,6 +472,17 @@ impl Device {
         Ok(self.0.kept.get_or_init(|| queue.lasting()).clone())
     }
 
+    /// Bytes that the device's memory moves in a second, where that was measured ([`UsmArray::analyze`](crate::UsmArray::analyze)).
+    #[must_use]
+    pub fn bandwidth(&self) -> Option<f64> {
+        self.0.bandwidth.get().copied()
+    }
+
+    /// Notes bytes that the device's memory moves in a second; the first number counts.
+    pub(crate) fn set_bandwidth(&self, limit: f64) {
+        let _ = self.0.bandwidth.set(limit);
+    }
+
     /// What the device's memory pool has done and holds.
     #[must_use]
     pub fn pool_statistics(&self) -> PoolStatistics {
@@ -484,6 +500,24 @@ impl Device {
     /// Gives memory back to the device until the pool holds at most so many bytes for reuse.
     pub fn trim_pool(&self, keep_bytes: usize) {
         self.0.pool.trim(keep_bytes);
+    }
+    /// Gives all memory back to the device that the pool holds for reuse. How many bytes that were. What other threads keep of small
+    /// blocks stays theirs.
+    pub fn trim(&self) -> usize {
+        self.0.pool.trim(0)
+    }
+    /// How much of the device's memory is in use and held for reuse, in all and by kind.
+    #[must_use]
+    pub fn memory(&self) -> MemoryUsage {
+        self.0.pool.usage()
+    }
+    /// Sets how many bytes of the device's memory may be in use here; `None` for as many as it has. Who allocates more waits for the
+    /// memory of work under way, then gets [`Error::Alloc`] with a list of what is in use. What the pool holds is given back
+    /// before it would be beyond the limit, too.
+    ///
+    /// Sub-devices have memory of their own. What is in use already stays.
+    pub fn set_memory_limit(&self, bytes: Option<usize>) {
+        self.0.pool.set_limit(bytes.unwrap_or(usize::MAX));
     }
 
     /// How much may be under way on the device before who submits more waits.
@@ -518,10 +552,10 @@ impl Device {
     pub(crate) fn pool(&self) -> &Pool {
         &self.0.pool
     }
-    /// [`backend::Device::elements_fn`].
+    /// [`backend::Immediate::elements_fn`].
     pub(crate) fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {
         match op {
-            Op::Cast => self.0.backend.elements_fn(op, dtype, out),
+            Op::Cast => self.0.backend.immediate()?.elements_fn(op, dtype, out),
             _ => self.op_function(op, dtype).filter(|of| of.out == out).map(|of| of.elements),
         }
     }

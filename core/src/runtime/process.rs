@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use super::{Device, Seconds, WeakDevice};
 use crate::backend::Event;
 use crate::memory::{process, track};
+use crate::observe;
 use crate::sync::{self, Mutex};
 
 /// How long the end of the process, or a fork, waits for what is under way.
@@ -210,11 +211,14 @@ fn forked() {
     sync::arrive();
     track::resume_forked();
     sync::open_forked();
+    // The file is the other process's.
+    observe::leave_to_parent();
 }
 
 fn at_exit() {
     WAITED.wait(exit_patience(), Duration::MAX, |deadline| {
         drain_until(deadline);
+        observe::end_for_process();
         // At least for a moment, however much was waited before.
         let deadline = deadline.max(Instant::now() + MOMENT);
         sync::close(deadline);

@@ -12,6 +12,7 @@ use crate::memory::capture;
 use crate::memory::handle::{Handle, Shared};
 use crate::memory::pending::PendingList;
 use crate::memory::schedule;
+use crate::observe::{self, Doing};
 use crate::sync::{Deferring, Locked};
 use crate::sync::{Mutex, MutexGuard, Section};
 
@@ -107,6 +108,7 @@ impl Queue {
                 format!("use one of {:?}", context.devices()),
             ));
         }
+        observe::begin_for_process();
         let backend = device.backend().create_queue(properties)?;
         Ok(Self(Handle::new(Inner {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -142,7 +144,7 @@ impl Queue {
     }
     /// Whether work may be done while it is submitted: there is no order to keep, no time to take, and nobody notes it.
     #[inline]
-    pub(crate) fn works_at_once(&self) -> bool {
+    pub(crate) fn allows_immediate(&self) -> bool {
         !self.0.properties.in_order && !self.0.properties.profiling && !capture::any_open()
     }
 
@@ -172,7 +174,9 @@ impl Queue {
                 }
             }
         }
+        let seen = observe::span(Doing::Wait, "queue", 0, 0);
         flushed.and(self.0.backend.finish())?;
+        drop(seen);
         if left { Err(crate::sync::left_behind()) } else { Ok(()) }
     }
 

@@ -1,7 +1,7 @@
 //! What the device's thread does for a command: loops over scalars.
 
-use stridewise_core::backend::{Command, Support};
-use stridewise_core::{Dtype, Error, Family, Fold, LaunchPlan, Op, Operand, Result, Scalar, UsmPtr, ops};
+use stridewise_core::backend::{Family, Fold, LaunchPlan, Operand, Command, Support};
+use stridewise_core::{Dtype, Error, Op, Result, Scalar, UsmPtr, ops};
 
 /// Whether there is a loop for a plan. What is refused here is an error with this reason in the user's hands, or computed by core
 /// in another way.

@@ -10,14 +10,14 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use stridewise_core::backend::sync::{Mutex, MutexGuard};
-use stridewise_core::backend::{
+use stridewise_core::backend::{LaunchPlan, 
     Aspect, Backlog, Capabilities, Command, Dependency, Device, DeviceInfo, DeviceType, Driver, Event,
     HostAccess, Partition, PerProcess, Queue, QueueProperties, RawAllocation, Signal, SignalHandle,
     Submitted, Support, UsmSupport, Wait, primitives, start_thread,
 };
 use stridewise_core::kernel::{Kernel, LaunchOptions};
 use stridewise_core::memory::heap;
-use stridewise_core::{Error, LaunchPlan, Result, UsmKind, UsmPtr};
+use stridewise_core::{Error, Result, UsmKind, UsmPtr};
 
 mod compute;
 

@@ -177,6 +177,9 @@ enum {
 // Of sw_queue_create: events have time stamps, for sw_event_profile.
 #define SW_QUEUE_PROFILING 2
 
+// No limit, for sw_device_set_memory_limit and of sw_memory_usage.
+#define SW_NO_LIMIT 18446744073709551615ull
+
 // A slice's kind: one element along a dimension, which goes; `start` says which, below zero from the end.
 #define SW_SLICE_INDEX 1
 
@@ -267,8 +270,14 @@ typedef struct sw_kernel sw_kernel;
 // The kernels of one source, compiled for one device.
 typedef struct sw_kernel_bundle sw_kernel_bundle;
 
+// A list of the memory that is in use.
+typedef struct sw_live_arrays sw_live_arrays;
+
 // An allocation of bytes that host and device share (USM), and the queue that works on it by default.
 typedef struct sw_memory sw_memory;
+
+// A scope that counts what a thread allocates in it.
+typedef struct sw_memory_scope sw_memory_scope;
 
 // A queue: where work on arrays is submitted. Operands of one operation have to be of the same queue.
 typedef struct sw_queue sw_queue;
@@ -374,6 +383,70 @@ typedef struct sw_argument {
 // Frees memory that was handed in: called once, with the memory's address and the context that came with it, when nothing
 // needs the memory any more. Any thread may call it; it must not wait for work of this library.
 typedef void (*sw_deleter)(void *pointer, void *context);
+
+// Memory of one kind, in bytes rounded up to the sizes that a pool hands out.
+typedef struct sw_kind_usage {
+  // In use.
+  size_t in_use;
+  // Held by the pool for reuse.
+  size_t kept;
+  // The most that was in use.
+  size_t peak;
+} sw_kind_usage;
+
+// Memory of a device, in bytes rounded up to the sizes that a pool hands out.
+typedef struct sw_memory_usage {
+  // In use: by arrays, by memory, and by work under way.
+  size_t in_use;
+  // Held by the pool for reuse.
+  size_t kept;
+  // The most that was in use.
+  size_t peak;
+  // Obtained from the device.
+  size_t reserved;
+  // What may be in use, or SW_NO_LIMIT.
+  uint64_t limit;
+  // What the device has.
+  uint64_t total;
+  // Host memory.
+  struct sw_kind_usage host;
+  // Device memory.
+  struct sw_kind_usage device;
+  // Shared memory.
+  struct sw_kind_usage shared;
+} sw_memory_usage;
+
+// What was allocated in a scope, in bytes as they were asked for.
+typedef struct sw_scope_usage {
+  // All that was allocated.
+  size_t allocated;
+  // By how many allocations.
+  uint64_t allocations;
+  // The most of it that was in use at a time.
+  size_t peak;
+  // What of it is in use now.
+  size_t left;
+} sw_scope_usage;
+
+// Memory that is in use: an array's, or that of several views of one.
+typedef struct sw_live_array {
+  // Where it is.
+  size_t address;
+  // Its bytes, as they were asked for.
+  size_t bytes;
+  // Its kind.
+  sw_usm_kind kind;
+  // Whether it is the memory of others or of a file, and not the device's own.
+  bool foreign;
+  // Whether dtype and shape of the array that it was made for are known; else `ndim` is 0.
+  bool has_shape;
+  // The type of the elements.
+  sw_dtype dtype;
+  // Number of dimensions.
+  size_t ndim;
+  // The extents; `ndim` of them.
+  int64_t shape[SW_MAX_NDIM];
+} sw_live_array;
 
 // One entry of an index, by NumPy's rules; made by sw_index, sw_range, sw_all, sw_new_axis and sw_ellipsis.
 typedef struct sw_slice {
@@ -737,6 +810,53 @@ const char *sw_status_name(int32_t status);
 
 // The version of the library, such as "0.1.0". A header of another version before the last dot does not fit.
 const char *sw_version(void);
+
+// How much of the device's memory is in use and held for reuse.
+enum sw_status sw_device_memory(const struct sw_device *device, struct sw_memory_usage *usage);
+
+// Sets how many bytes of the device's memory this program may have in use; SW_NO_LIMIT for as many as there are. What would be
+// more fails with SW_ERROR_ALLOC, and sw_last_error lists what is in use. What is in use already stays.
+enum sw_status sw_device_set_memory_limit(const struct sw_device *device,
+                                          uint64_t bytes);
+
+// Gives all memory back to the device that its pool holds for reuse. `freed`, if not null, becomes how many bytes that were.
+enum sw_status sw_device_trim(const struct sw_device *device,
+                              size_t *freed);
+
+// Opens a scope on the calling thread: what the thread allocates until sw_memory_scope_close is counted. Scopes may be inside each
+// other; what is allocated in the inner one counts in the outer ones, too. The name is what sw_live_arrays_describe calls it.
+enum sw_status sw_memory_scope_open(const char *name,
+                                    struct sw_memory_scope **scope);
+
+// What was allocated in the scope, and what of that is in use now, also after it was closed.
+enum sw_status sw_memory_scope_usage(const struct sw_memory_scope *scope, struct sw_scope_usage *usage);
+
+// Closes the scope, and those that were opened in it, on the thread that opened it.
+enum sw_status sw_memory_scope_close(const struct sw_memory_scope *scope);
+
+// Frees the handle; a scope that is open on this thread is closed.
+enum sw_status sw_memory_scope_free(struct sw_memory_scope *scope);
+
+// What is in use of the device's memory, the largest first; `count` becomes how many entries there are.
+enum sw_status sw_device_live_arrays(const struct sw_device *device,
+                                     struct sw_live_arrays **arrays,
+                                     size_t *count);
+
+// The entry of the list with a number from 0 to the count less 1.
+enum sw_status sw_live_arrays_at(const struct sw_live_arrays *arrays,
+                                 size_t number,
+                                 struct sw_live_array *array);
+
+// Writes what the entry is in words, as sw_device_name writes the name: bytes, kind, dtype and shape, the scopes that it was made
+// in.
+enum sw_status sw_live_arrays_describe(const struct sw_live_arrays *arrays,
+                                       size_t number,
+                                       char *buffer,
+                                       size_t capacity,
+                                       size_t *length);
+
+// Frees the list.
+enum sw_status sw_live_arrays_free(struct sw_live_arrays *arrays);
 
 // The view of the elements that an index of `count` entries selects.
 enum sw_status sw_array_slice(const struct sw_array *array,

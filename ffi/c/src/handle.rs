@@ -14,7 +14,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use stridewise::kernel::{KernelBundle, SourceKernel};
 use stridewise::memory::heap;
-use stridewise::{Device, Error, Event, Queue, UsmArray, UsmMemory};
+use stridewise::{Device, Error, Event, LiveArray, MemoryScope, Queue, UsmArray, UsmMemory};
 
 use crate::array::sw_array;
 use crate::caller::Out;
@@ -24,6 +24,7 @@ use crate::kernel::{sw_kernel, sw_kernel_bundle};
 use crate::memory::sw_memory;
 use crate::queue::sw_queue;
 use crate::status::Failure;
+use crate::usage::{sw_live_arrays, sw_memory_scope};
 
 /// Bits of a handle that number the slot; those above are its generation, which is never 0.
 const SLOT_BITS: u32 = if usize::BITS >= 64 { 32 } else { 20 };
@@ -47,6 +48,10 @@ pub enum Object {
     Bundle(Arc<KernelBundle>),
     /// A kernel.
     Kernel(Arc<SourceKernel>),
+    /// A scope of memory.
+    Scope(Arc<MemoryScope>),
+    /// A list of what is in use.
+    Live(Arc<Vec<LiveArray>>),
 }
 
 struct Slot {
@@ -103,6 +108,8 @@ handles! {
     sw_array UsmArray, Array "an array";
     sw_kernel_bundle KernelBundle, Bundle "a bundle of kernels";
     sw_kernel SourceKernel, Kernel "a kernel";
+    sw_memory_scope MemoryScope, Scope "a scope of memory";
+    sw_live_arrays Vec<LiveArray>, Live "a list of arrays";
 }
 
 fn refuse<H: Handle>(argument: &str, value: &str) -> Failure {

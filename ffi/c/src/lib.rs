@@ -31,4 +31,5 @@ pub mod kernel;
 pub mod memory;
 pub mod queue;
 pub mod status;
+pub mod usage;
 pub mod view;

@@ -125,6 +125,82 @@ int main(void) {
   if (strcmp(text, "host") != 0 || size < 5) differ(__LINE__, "a text that is cut off", SW_OK, SW_ERROR_OTHER);
   HANDLES(sw_device, freed_device, sw_device_free(wrong));
 
+  // Memory in use.
+  sw_memory_usage usage, later;
+  HANDLES(sw_device, freed_device, sw_device_memory(wrong, &usage));
+  VALUE(sw_device_memory(device, NULL));
+  OK(sw_device_memory(device, &usage));
+  if (usage.in_use != usage.host.in_use + usage.device.in_use + usage.shared.in_use || usage.limit != SW_NO_LIMIT)
+    differ(__LINE__, "the kinds together are all", SW_OK, SW_ERROR_OTHER);
+  HANDLES(sw_device, freed_device, sw_device_set_memory_limit(wrong, 1));
+  OK(sw_device_set_memory_limit(device, usage.in_use));
+  sw_queue *limited_queue = NULL;
+  sw_memory *limited_memory = (sw_memory *)&usage;
+  OK(sw_queue_create(device, 0, &limited_queue));
+  EXPECT(SW_ERROR_ALLOC, sw_memory_create(limited_queue, SW_USM_SHARED, 1 << 20, 64, &limited_memory));
+  NONE(limited_memory);
+  if (!strstr(sw_last_error(), "limit of")) differ(__LINE__, "the limit is named", SW_OK, SW_ERROR_OTHER);
+  OK(sw_device_memory(device, &later));
+  if (later.limit != usage.in_use) differ(__LINE__, "the limit", SW_OK, SW_ERROR_OTHER);
+  OK(sw_device_set_memory_limit(device, SW_NO_LIMIT));
+  HANDLES(sw_device, freed_device, sw_device_trim(wrong, &size));
+  OK(sw_device_trim(device, NULL));
+  OK(sw_device_trim(device, &size));
+  if (size != 0) differ(__LINE__, "all was given back before", SW_OK, SW_ERROR_OTHER);
+
+  sw_memory_scope *scope = (sw_memory_scope *)&usage, *freed_scope = NULL;
+  sw_scope_usage in_scope;
+  VALUE(sw_memory_scope_open(NULL, &scope));
+  NONE(scope);
+  VALUE(sw_memory_scope_open("scope", NULL));
+  OK(sw_memory_scope_open("first", &freed_scope));
+  OK(sw_memory_scope_free(freed_scope));
+  OK(sw_memory_scope_open("scope", &scope));
+  HANDLES(sw_memory_scope, freed_scope, sw_memory_scope_usage(wrong, &in_scope));
+  VALUE(sw_memory_scope_usage(scope, NULL));
+  HANDLES(sw_memory_scope, freed_scope, sw_memory_scope_close(wrong));
+  sw_memory *scope_memory = NULL;
+  OK(sw_memory_create(limited_queue, SW_USM_DEVICE, 5000, 64, &scope_memory));
+  OK(sw_memory_scope_close(scope));
+  VALUE(sw_memory_scope_close(scope));
+  OK(sw_memory_scope_usage(scope, &in_scope));
+  if (in_scope.allocated != 5000 || in_scope.allocations != 1 || in_scope.peak != 5000 || in_scope.left != 5000)
+    differ(__LINE__, "what the scope counted", SW_OK, SW_ERROR_OTHER);
+
+  sw_live_arrays *live = (sw_live_arrays *)&usage, *freed_live = NULL;
+  sw_live_array entry;
+  size_t live_count = 0;
+  HANDLES(sw_device, freed_device, sw_device_live_arrays(wrong, &live, &live_count));
+  NONE(live);
+  VALUE(sw_device_live_arrays(device, &live, NULL));
+  NONE(live);
+  VALUE(sw_device_live_arrays(device, NULL, &live_count));
+  OK(sw_device_live_arrays(device, &freed_live, &live_count));
+  OK(sw_live_arrays_free(freed_live));
+  OK(sw_device_live_arrays(device, &live, &live_count));
+  HANDLES(sw_live_arrays, freed_live, sw_live_arrays_at(wrong, 0, &entry));
+  VALUE(sw_live_arrays_at(live, 0, NULL));
+  EXPECT(SW_ERROR_OUT_OF_BOUNDS, sw_live_arrays_at(live, live_count, &entry));
+  HANDLES(sw_live_arrays, freed_live, sw_live_arrays_describe(wrong, 0, text, sizeof text, &size));
+  EXPECT(SW_ERROR_OUT_OF_BOUNDS, sw_live_arrays_describe(live, live_count, text, sizeof text, &size));
+  bool listed = false;
+  for (size_t i = 0; i < live_count; ++i) {
+    char words[200];
+    OK(sw_live_arrays_at(live, i, &entry));
+    OK(sw_live_arrays_describe(live, i, words, sizeof words, &size));
+    listed |= entry.bytes == 5000 && entry.kind == SW_USM_DEVICE && !entry.has_shape && !entry.foreign &&
+              strstr(words, "5000 bytes of device memory, made in \"scope\"") != NULL;
+  }
+  if (!listed) differ(__LINE__, "the memory of the scope is listed", SW_OK, SW_ERROR_OTHER);
+  HANDLES(sw_live_arrays, freed_live, sw_live_arrays_free(wrong));
+  OK(sw_live_arrays_free(live));
+  OK(sw_memory_free(scope_memory));
+  OK(sw_memory_scope_usage(scope, &in_scope));
+  if (in_scope.left != 0) differ(__LINE__, "what is left in the scope", SW_OK, SW_ERROR_OTHER);
+  HANDLES(sw_memory_scope, freed_scope, sw_memory_scope_free(wrong));
+  OK(sw_memory_scope_free(scope));
+  OK(sw_queue_free(limited_queue));
+
   // Queues.
   other = array;
   VALUE(sw_queue_default(NULL));

@@ -1,4 +1,23 @@
 //! The processor's memory, lent by others: where the elements are that a description speaks of, and arrays on them.
+//!
+//! What comes in is a pointer with extents and strides ([`Strided`]). They are checked, an array is made on the memory, and the lender
+//! gets it back ([`GiveBack`]) when the last array on it is gone. What goes out has to be memory that host code may touch
+//! ([`check_visible`]), or is a copy ([`visible_copy`]).
+//!
+//! ```
+//! # use stridewise as _;
+//! use stridewise_core::Dtype;
+//! use stridewise_exchange::host::{Strided, host_queue};
+//!
+//! let mut lent = vec![1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0];
+//! let data = lent.as_mut_ptr().cast();
+//! let every_second =
+//!     Strided { data, dtype: Dtype::F32, shape: &[3], byte_strides: Some(&[8]), read_only: false };
+//! // SAFETY: the vector has these elements, is nobody else's, and lives until it is given back.
+//! let array = unsafe { every_second.import(&host_queue()?, Box::new(move || drop(lent))) }?;
+//! assert_eq!(array.to_vec::<f32>()?, [1.0, 3.0, 5.0]);
+//! # Ok::<(), stridewise_core::Error>(())
+//! ```
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -109,7 +128,21 @@ impl Strided<'_> {
         };
         let place = Place::new(self.dtype, self.data.addr(), 0, self.shape, strides.as_deref())?;
         // SAFETY: the caller's promise.
-        unsafe { place.adopt(self.data, queue, self.read_only, give_back) }
+        unsafe { place.adopt(self.data, (queue, Room::Process), self.read_only, give_back) }
+    }
+
+    /// As [`import`](Self::import), of memory of a device: an array on a queue of that, of the kind that the memory is.
+    ///
+    /// # Errors
+    /// As for [`import`](Self::import); [`Error::Value`] where the elements are in no memory of the queue's device.
+    ///
+    /// # Safety
+    /// As for [`import`](Self::import), of what the device accesses.
+    pub unsafe fn import_of_device(&self, queue: &Queue, give_back: GiveBack) -> Result<UsmArray> {
+        let strides = self.byte_strides.map(|strides| self.elements(strides)).transpose()?;
+        let place = Place::new(self.dtype, self.data.addr(), 0, self.shape, strides.as_deref())?;
+        // SAFETY: the caller's promise.
+        unsafe { place.adopt(self.data, (queue, Room::Device), self.read_only, give_back) }
     }
 
     /// Whether an array may be on these elements: they are whole elements apart, each at a multiple of its alignment.
@@ -184,6 +217,15 @@ impl Strided<'_> {
         };
         strides.iter().enumerate().map(convert).collect()
     }
+}
+
+/// Whose memory described elements are in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Room {
+    /// The processor's.
+    Process,
+    /// That of a queue's device, which knows of what kind an address is.
+    Device,
 }
 
 /// Where described elements are.
@@ -273,20 +315,33 @@ impl Place {
     pub(crate) unsafe fn adopt(
         &self,
         data: *mut u8,
-        queue: &Queue,
+        (queue, room): (&Queue, Room),
         read_only: bool,
         give_back: GiveBack,
     ) -> Result<UsmArray> {
-        if !is_host_queue(queue) {
-            return Err(Error::unsupported(
-                "queue",
-                queue,
-                "a queue of the host device, which works on the processor's memory in place",
-                "import on a queue of the host, then copy with `to_queue`",
-            ));
-        }
+        let ptr = UsmPtr::new(data).byte_offset(self.step);
+        let kind = match room {
+            Room::Process if is_host_queue(queue) => UsmKind::Host,
+            Room::Process => {
+                return Err(Error::unsupported(
+                    "queue",
+                    queue,
+                    "a queue of the host device, which works on the processor's memory in place",
+                    "import on a queue of the host, then copy with `to_queue`",
+                ));
+            }
+            Room::Device if self.layout.is_empty() => UsmKind::Device,
+            Room::Device => queue.device().backend().kind_of(ptr).ok_or_else(|| {
+                Error::value(
+                    "data",
+                    format!("{ptr:?}"),
+                    format!("an address in memory of {}", queue.device()),
+                    "hand in memory that was allocated by the device's driver, and is not given up",
+                )
+            })?,
+        };
         if self.layout.is_empty() {
-            let mut array = UsmArray::empty(queue, self.layout.shape(), self.dtype, UsmKind::Host)?;
+            let mut array = UsmArray::empty(queue, self.layout.shape(), self.dtype, kind)?;
             array.set_writable(!read_only);
             give_back();
             return Ok(array);
@@ -301,11 +356,9 @@ impl Place {
                 }
             })
         };
-        let ptr = UsmPtr::new(data).byte_offset(self.step);
         // SAFETY: these are the bytes from the lowest element to the highest, which the caller promises are there until they
-        // are given back; the processor's memory is what the host device uses.
-        let memory =
-            unsafe { UsmMemory::from_foreign(UsmKind::Host, ptr, self.bytes, queue, Some(deleter))? };
+        // are given back; the processor's memory is what the host device uses, and what another knows as its own that device.
+        let memory = unsafe { UsmMemory::from_foreign(kind, ptr, self.bytes, queue, Some(deleter))? };
         if read_only {
             memory.forbid_writing();
         }

@@ -2,8 +2,20 @@
 //! carries them. Strides and offset count elements, from the start of an allocation.
 //!
 //! Here numbers are checked; taking a dictionary apart is the business of whoever has one.
+//!
+//! ```
+//! use stridewise_core::Dtype;
+//! use stridewise_exchange::interface::{Interface, VERSION};
+//!
+//! let (version, shape) = (i128::from(VERSION), &[2, 3][..]);
+//! let told = Interface { version, typestr: "=f4", shape, strides: None, offset: 0, memory_bytes: Some(24) };
+//! let place = told.check()?;
+//! assert_eq!((place.dtype, place.layout.shape(), place.bytes), (Dtype::F32, &[2, 3][..], 24));
+//! assert!(Interface { memory_bytes: Some(20), ..told }.check().is_err()); // the last element would lie behind its end
+//! # Ok::<(), stridewise_core::Error>(())
+//! ```
 
-use stridewise_core::{Dims, Dtype, Error, Layout, MAX_NDIM, Order, Result, Strides};
+use stridewise_core::{Dtype, Error, Layout, MAX_NDIM, Order, Result, Strides, backend::Dims};
 
 use crate::typestr::dtype_of_typestr;
 

@@ -1,6 +1,16 @@
 //! Dtypes as text: the type strings of the array interfaces, and the format strings of the buffer protocol (PEP 3118).
 //!
 //! Elements are those of this machine: where they are in the other byte order, that is told apart, for they must be copied.
+//!
+//! ```
+//! use stridewise_core::Dtype;
+//! use stridewise_exchange::typestr::{dtype_of_format, dtype_of_typestr, ordered_typestr, typestr};
+//!
+//! assert_eq!((dtype_of_typestr("=f4")?, dtype_of_format("d")?), (Dtype::F32, Dtype::F64));
+//! assert_eq!((ordered_typestr("|b1")?, typestr(Dtype::Bf16)), ((Dtype::Bool, false), None));
+//! assert!(dtype_of_typestr("<U8").is_err()); // texts are no elements
+//! # Ok::<(), stridewise_core::Error>(())
+//! ```
 
 use std::ffi::{CStr, c_long};
 

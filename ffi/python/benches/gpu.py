@@ -1,11 +1,12 @@
 """Families of work on an NVIDIA GPU beside PyTorch and CuPy, in one run.
 
-    python ffi/python/benches/gpu.py [DEVICE] [NAME …]
+    python ffi/python/benches/gpu.py [DEVICES] [NAME …]
 
-with stridewise and the peers that are to be measured installed; DEVICE is `opencl:gpu:0` unless it is said, NAMEs are beginnings of
-rows' names. Each row is the median of interleaved rounds in wall-clock time, arrays ready on the device, each call waited for; one
-that is not measured goes before those of a round, as the GPU takes 150 µs to turn from one runtime to another. The ratio is the
-best peer's time over ours: above 1 we are ahead. A row of many calls has the time of one of them.
+with stridewise and the peers that are to be measured installed; DEVICES, with commas between, are `cuda:gpu:0,opencl:gpu:0` unless
+they are said, those of them that there are; NAMEs are beginnings of rows' names. Each row is the median of interleaved rounds in
+wall-clock time, arrays ready on the device, each call waited for; one that is not measured goes before those of a round, as the GPU
+takes 150 µs to turn from one runtime to another. The ratio is the best peer's time over that of our first device: above 1 we are
+ahead. A row of many calls has the time of one of them.
 """
 
 import statistics
@@ -28,6 +29,20 @@ def waited(result):
     return result
 
 
+class Brain:
+    """An array that is to be of bfloat16, which NumPy has not."""
+
+    def __init__(self, array):
+        self.array = array
+
+
+def placed(array, device):
+    """An array of ours on a device."""
+    if isinstance(array, Brain):
+        return sw.astype(placed(array.array, device), sw.bfloat16)
+    return sw.asarray(array, device=device, copy=True)
+
+
 class Torch:
     def __init__(self):
         import torch
@@ -36,6 +51,8 @@ class Torch:
         torch.backends.cuda.matmul.allow_tf32 = False
 
     def array(self, x):
+        if isinstance(x, Brain):
+            return self.array(x.array).bfloat16()
         return self.module.asarray(x, device="cuda")
 
     def wait(self):
@@ -157,6 +174,14 @@ def rows():
                 (normal(n, n, dtype=dtype), normal(n, n, dtype=dtype)),
                 (sw.matmul, lambda t, x, y: x @ y, lambda c, x, y: x @ y),
             )
+    product = (sw.matmul, lambda t, x, y: x @ y, lambda c, x, y: x @ y)
+    for n in (1024, 4096):
+        x, y = normal(n, n), normal(n, n)
+        yield f"matmul float16 {n}", (x.astype("float16"), y.astype("float16")), product
+        yield f"matmul bfloat16 {n}", (Brain(x), Brain(y)), (*product[:2], None)
+    for dtype in ("float32", "float64"):
+        x, y = normal(64, 256, 256, dtype=dtype), normal(64, 256, 256, dtype=dtype)
+        yield f"matmul {dtype} 64 of 256", (x, y), product
     for log in (16, 20, 24):
         x = normal(1 << log)
         yield f"sort 2^{log}", (x,), (sw.sort, lambda t, x: t.sort(x).values, lambda c, x: c.sort(x))
@@ -197,11 +222,20 @@ def rows():
     yield "device → NumPy 256 MiB", (x,), (sw.asnumpy, lambda t, x: x.cpu().numpy(), lambda c, x: c.asnumpy(x))
 
 
-def measure(row, device, others):
+def measure(row, devices, others):
     name, arrays, functions, *calls = row
     calls = calls[0] if calls else 1
-    mine = [sw.asarray(a, device=device, copy=True) for a in arrays]
-    programs = [("stridewise", lambda: functions[0](*mine), None)]
+    programs = []
+    for device in devices:
+        try:
+            mine = [placed(a, device) for a in arrays]
+            waited(functions[0](*mine)) if "NumPy" not in name else functions[0](*mine)
+        except NotImplementedError as error:  # What one device cannot do, another may.
+            print(f"{name:36} {device}: {str(error)[:120]}", flush=True)
+            continue
+        programs.append((device, lambda mine=mine: functions[0](*mine), None))
+    if not programs:
+        return
     for peer in others:
         function = functions[1] if isinstance(peer, Torch) else functions[2]
         if function:
@@ -228,19 +262,32 @@ def measure(row, device, others):
         if round_ > 2 and time.perf_counter() - begin > SECONDS:
             break
     medians = {who: statistics.median(all_) for who, all_ in times.items()}
-    ours = medians.pop("stridewise")
+    first, *_ = programs
+    ours = medians.pop(first[0])
     cells = "  ".join(f"{who.split()[0]} {1e6 * t:10.1f} µs" for who, t in medians.items())
-    ratio = f"{min(medians.values()) / ours:5.2f}" if medians else "    -"
-    print(f"{name:36} {1e6 * ours:10.1f} µs  {ratio}  {cells}", flush=True)
+    theirs = [t for who, t in medians.items() if who not in devices]
+    ratio = f"{min(theirs) / ours:5.2f}" if theirs else "    -"
+    print(f"{name:36} {first[0]} {1e6 * ours:10.1f} µs  {ratio}  {cells}", flush=True)
 
 
-def main(device="opencl:gpu:0", *names):
+def there(device):
+    try:
+        return sw.Device(device)
+    except ValueError as missing:
+        print(f"no {device}: {str(missing)[:120]}")
+
+
+def main(devices="cuda:gpu:0,opencl:gpu:0", *names):
     others = list(peers())
-    print(f"{sw.Device(device).name}; {', '.join(peer.name for peer in others)}")
+    devices = {device: there(device) for device in devices.split(",")}
+    devices = {device: found for device, found in devices.items() if found}
+    for device, found in devices.items():
+        print(f"{device}: {found.name}")
+    print(", ".join(peer.name for peer in others))
     for row in rows():
         if not names or row[0].startswith(names):
             try:
-                measure(row, device, others)
+                measure(row, list(devices), others)
             except Exception as error:  # A row that one of them cannot do is no reason to leave out the others.
                 print(f"{row[0]:36} {type(error).__name__}: {str(error)[:200]}", flush=True)
 

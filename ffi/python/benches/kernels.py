@@ -1,4 +1,5 @@
-"""The twelve example kernels beside the same programs by Numba, on the host, or as CUDA C by CuPy, on an NVIDIA GPU.
+"""The twelve example kernels, and on the host six more (`untuned.py`), beside the same programs by Numba, on the host, or as CUDA C
+by CuPy, on an NVIDIA GPU.
 
 Run with the environment of `cargo xtask python` and numba (or, on a GPU, cupy) in it:
 
@@ -21,6 +22,7 @@ from stridewise.kernel_api import LocalAccessor, NdRange, Range, call_kernel_asy
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tests"))
 import test_kernel_examples as ours  # noqa: E402
+import untuned  # noqa: E402
 
 # Tiles of 256 items; the kernels read these when they are compiled.
 ours.TILE = ours.SIDE = 16
@@ -45,7 +47,7 @@ def sizes(gpu):
         "mandelbrot": 1000 * big,
         "bitonic": 1 << 20,
         "k-means": (1 << 18) * big,
-    }
+    } | ({} if gpu else untuned.SIZES)
 
 
 def given(name, size):
@@ -81,6 +83,8 @@ def given(name, size):
             points = RNG.normal(size=(size, 2)) + 8 * RNG.integers(0, 3, (size, 2))
             k = ours.CLUSTERS
             return [points, points[:k].copy(), np.zeros(size, dtype=np.int32), np.zeros((k, 2)), np.zeros(k, dtype=np.int32)]
+        case _:
+            return untuned.given(name, size, RNG)
 
 
 def up(n, group):
@@ -133,11 +137,13 @@ def launch(name, size, arrays):
             memory = LocalAccessor((k, 2), "float64"), LocalAccessor(k, "int32")
             go(ours.assign, NdRange(up(size, 256), 256), *arrays, *memory)
             return go(ours.move, Range(k, 2), arrays[1], *arrays[3:])
+        case _:
+            return untuned.launch(name, size, arrays)
 
 
 def first_call(name, size, device):
     """Seconds of the first call of each program's kernels, on a few elements: reading, checking, compiling, running."""
-    few = {"matmul": (8, 8, 8), "jacobi": (16, 1), "n-body": 128}.get(name, 512)
+    few = {"matmul": (8, 8, 8), "jacobi": (16, 1), "n-body": 128, "lu": 2, "bilateral": 64}.get(name, 512)
     arrays = [sw.asarray(a, device=device, copy=True) for a in given(name, few)]
     start = time.perf_counter()
     event = launch(name, few, arrays)
@@ -329,7 +335,7 @@ class Numba:
             "mandelbrot": lambda size, a: mandelbrot(a, -2.0, 2.5 / size, -1.25, 2.5 / size, 200),
             "bitonic": lambda size, a: bitonic(a),
             "k-means": lambda size, *a: k_means(*a),
-        }
+        } | untuned.numba_programs()
 
     def arrays(self, arrays):
         return [a.copy() for a in arrays]
@@ -571,6 +577,10 @@ def main(device="host", *names):
         arrays = given(name, size)
         mine = [sw.asarray(a, device=device, copy=True) for a in arrays]
         theirs = peer.arrays(arrays) if peer else []
+        if peer and name in untuned.SIZES:
+            launch(name, size, mine).wait()
+            peer.run(name, size, theirs)
+            np.testing.assert_allclose(sw.asnumpy(mine[-1]), theirs[-1], rtol=1e-4, err_msg=name)
         times = [], []
         for round_ in range(ROUNDS + 1):
             start = time.perf_counter()

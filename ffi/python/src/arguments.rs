@@ -155,9 +155,20 @@ pub(crate) fn optional_points(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<
     Ok(Some(points))
 }
 
-/// A text.
+/// Characters that a text has at most that names something: it is repeated in messages, whose memory nobody asks for.
+const MOST_CHARACTERS: usize = 1 << 12;
+
+/// A text that names something.
 pub(crate) fn text<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     read_text(object, "a text")
+}
+
+/// A text of any length: a source, a formula.
+pub(crate) fn long_text<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    match object.cast::<PyString>() {
+        Ok(text) => whole_text(text),
+        Err(_) => Err(wrong(object, "a text")),
+    }
 }
 
 /// As [`text`], or `None`.
@@ -167,9 +178,19 @@ pub(crate) fn optional_text<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option
 
 fn read_text<'a>(object: &'a Bound<'_, PyAny>, expected: &str) -> PyResult<&'a str> {
     match object.cast::<PyString>() {
-        Ok(text) => whole_text(text),
+        Ok(text) => short_text(text),
         Err(_) => Err(wrong(object, expected)),
     }
+}
+
+/// The characters of a text that is not too long.
+fn short_text<'a>(text: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
+    if text.len()? <= MOST_CHARACTERS {
+        return whole_text(text);
+    }
+    let found =
+        format!("is {}; expected a text of at most {MOST_CHARACTERS} characters", shown(text.as_any()));
+    Err(unnamed(text.py(), "ValueError", found))
 }
 
 /// The characters of a text: a surrogate without its other half is none.
@@ -182,7 +203,7 @@ fn whole_text<'a>(text: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
 
 /// The characters of a text that is an argument of a name.
 pub(crate) fn characters<'a>(name: &str, text: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
-    whole_text(text).map_err(|error| named(text.py(), name, error))
+    short_text(text).map_err(|error| named(text.py(), name, error))
 }
 
 /// A file's path.

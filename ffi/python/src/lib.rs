@@ -15,6 +15,7 @@ mod memory;
 mod namespace;
 mod objects;
 mod protocol;
+mod reserve;
 mod runtime;
 mod wait;
 mod wording;

@@ -33,6 +33,7 @@ const TERMS: &[(&str, &str)] = &[
         "UsmKind::Device, and `to_vec` or `copy_to_host`",
         "usm_type=\"device\", and asnumpy(x) or the memory's copy_to_host()",
     ),
+    ("end its block, or call `drop`", "end its `with` block, or call its `release`"),
     ("`load_npy`", "`stridewise.load`"),
     ("numpy.save or `save_npy`", "numpy.save or stridewise.save"),
     (
@@ -42,6 +43,7 @@ const TERMS: &[(&str, &str)] = &[
     ),
     ("map one with `map_file`", "map one with stridewise.memmap"),
     ("`UsmMemory::interprocess` (in Python IPCMemoryHandle.allocate)", "IPCMemoryHandle.allocate"),
+    ("`Device::set_memory_limit`", "`Device.set_memory_limit`"),
     (
         "allocate less, or free memory: `Device::trim_pool` gives",
         "allocate less, or free memory: Device.trim_pool() gives",

@@ -177,3 +177,20 @@ def test_elements_are_read_in_the_order_asked_for(order):
                     read(x, sw)
             else:
                 same(read(x, sw), expected)
+
+
+def test_orders_of_elements_are_numpys():
+    """Of arrays whose axes are permuted, reversed and left out in part, with none and one element along some."""
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        n = rng.normal(size=tuple(rng.integers(0, 4, size=rng.integers(1, 4))))
+        n = n.transpose(rng.permutation(n.ndim))[tuple(slice(None, None, int(rng.choice([1, -1, 2]))) for _ in range(n.ndim))]
+        x = sw.asarray(n, copy=False)
+        for order in "CFA":
+            assert x.tobytes(order) == n.tobytes(order)
+            for ours, theirs in [
+                (sw.reshape(x, (n.size,), order=order), np.reshape(n, (n.size,), order=order)), (sw.ravel(x, order=order), np.ravel(n, order=order)),
+                (x.reshape(n.shape[::-1], order=order), n.reshape(n.shape[::-1], order=order)), (x.flatten(order=order), n.flatten(order=order)),
+                (sw.copy(x, order=order), np.copy(n, order=order)),
+            ]:  # fmt: skip
+                np.testing.assert_array_equal(sw.asnumpy(ours), theirs, err_msg=f"{order} {n.shape} {n.strides}")

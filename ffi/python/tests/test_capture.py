@@ -424,6 +424,36 @@ print("right")
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="this system has no signals")
+def test_progress_of_repeats():
+    x = sw.zeros(1 << 16)
+    with x.queue.capture() as graph:
+        x += 1
+    x.wait()
+    told = []
+    graph.repeat(5000, progress=lambda done, times: told.append((done, times)))
+    # Each part has ended when it is told of, and the last one is the end.
+    assert told[-1] == (5000, 5000) and float(x[0]) == 5001
+    assert [done for done, _ in told] == sorted({done for done, _ in told}) and {times for _, times in told} == {5000}
+    graph.repeat(0, progress=lambda done, times: told.append((done, times)))
+    assert told[-1] == (0, 0) and float(x[0]) == 5001
+
+
+def test_progress_that_raises_ends_repeats():
+    x = sw.zeros(1 << 16)
+    with x.queue.capture() as graph:
+        x += 1
+
+    def stop(done, times):
+        if done >= 3:
+            raise StopIteration(done)
+
+    with pytest.raises(StopIteration):
+        graph.repeat(1 << 40, progress=stop)
+    assert float(x[0]) == 4
+    with pytest.raises(TypeError, match="`progress` is not callable"):
+        graph.repeat(2, progress=3)
+
+
 def test_a_signal_ends_repeats():
     # A shell that starts something in the background has it ignore this signal, and its children with it.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -324,3 +324,10 @@ def test_negative_counts():
     for call in (lambda: sw.eye(-1), lambda: sw.eye(2, -1), lambda: sw.linspace(0, 1, -1)):
         with pytest.raises(ValueError, match="expected 0 or more"):
             call()
+
+
+def test_very_many_extents_are_refused_at_once():
+    for call in (sw.zeros, lambda many: sw.full(many, 1.0), lambda many: sw.broadcast_to(sw.ones(1), many), lambda many: sw.tile(sw.ones(1), many)):
+        with pytest.raises(ValueError, match="a sequence of 5000 integers; expected at most 32"):
+            call([1] * 5000)
+    assert sw.repeat(sw.arange(5000), [1] * 5000).shape == (5000,)

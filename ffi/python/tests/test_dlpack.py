@@ -423,3 +423,22 @@ def test_a_copy_that_nobody_asked_for_is_read_only():
             made[0] = 1
     for made in (np.array(x), sw.asnumpy(x), np.asarray(sw.zeros(3, device="host", usm_type="shared"))):
         made[0] = 1
+
+
+def test_no_way_leads_to_memory_that_is_read_only():
+    producer = Producer(form=Legacy)
+    ours = lambda: sw.from_dlpack(producer)
+    before = list(producer.data)
+    one = sw.ones(ours().shape, dtype=ours().dtype)
+    writes = [
+        lambda a: sw.add(one, 1, out=a), lambda a: sw.copyto(a, 1), lambda a: a.fill(1), lambda a: a.sort(), lambda a: sw.put(a, [0], [1]),
+        lambda a: np.asarray(a).__setitem__(0, 3), lambda a: sw.from_dlpack(a).__setitem__(0, 3), lambda a: a.T.__setitem__(0, 3),
+        lambda a: a.view("uint8").__setitem__(0, 3), lambda a: sw.random.default_rng(1).shuffle(a), lambda a: a.flat.__setitem__(0, 1.0),
+        lambda a: a.usm_data.copy_from_host(b"abcd"), lambda a: sw.usm_ndarray(a.shape, a.dtype, buffer=a.usm_data).__setitem__(0, 3.0),
+        lambda a: sw.kernel("def k(item, a):\n a[0, 0] = 5").launch(sw.kernel_api.Range(1), a).wait(), lambda a: a.partition(0),
+        lambda a: sw.Queue().memcpy(a.usm_data, one.usm_data, 4), lambda a: memoryview(a).cast("B").__setitem__(0, 1), lambda a: a.__ipow__(0),
+    ]  # fmt: skip
+    for number, write in enumerate(writes):
+        with pytest.raises((ValueError, TypeError, BufferError, RuntimeError, sw.KernelError)):
+            write(ours())
+        assert list(producer.data) == before, number

@@ -6,6 +6,8 @@ import importlib
 import linecache
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -136,7 +138,9 @@ def test_charts_are_of_the_results():
 
 def test_every_exception_has_its_section():
     text = (SITE / "errors.md").read_text(encoding="utf-8")
-    exceptions = [name for name, value in vars(sw).items() if isinstance(value, type) and issubclass(value, BaseException)]
+    # Those that are imported when one asks for them, too, whichever test came before.
+    named = ((name, getattr(sw, name)) for name in dir(sw))
+    exceptions = [name for name, value in named if isinstance(value, type) and issubclass(value, BaseException)]
     assert len(exceptions) > 5
     for name in exceptions:
         assert f"`{name}`" in text, f"errors.md has no {name}"
@@ -147,6 +151,20 @@ def test_every_status_of_c_has_its_section():
     header = (ROOT / "ffi" / "c" / "include" / "stridewise.h").read_text(encoding="utf-8")
     for name in re.findall(r"(?m)^  (SW_(?:OK|ERROR_\w+)) = \d", header):
         assert f"`{name}`" in text, f"errors.md has no {name}"
+
+
+def test_numbers_of_tests_are_true():
+    """A row of RELIABILITY.md that names one file of these tests alone says how many there are in it."""
+    row = re.compile(r"\| (\d+) tests each time \| `(test_\w+\.py)`(?: of `cargo xtask test --only pytest`)? \|$", re.MULTILINE)
+    told = dict(reversed(found) for found in row.findall((ROOT / "RELIABILITY.md").read_text(encoding="utf-8")))
+    assert len(told) >= 2, told
+    folder = Path(__file__).parent
+    listed = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *told],
+        cwd=folder, capture_output=True, text=True,
+    )  # fmt: skip
+    found = {name: len(re.findall(rf"^(?:\S*/)?{re.escape(name)}::", listed.stdout, re.MULTILINE)) for name in told}
+    assert found == {name: int(number) for name, number in told.items()}, listed.stdout[-2000:]
 
 
 def test_every_variable_is_named():

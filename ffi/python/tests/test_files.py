@@ -1,10 +1,12 @@
 """Arrays over mapped files, and .npy files: against NumPy's."""
 
+import io
 import os
 import pickle
 import subprocess
 import sys
 import textwrap
+import threading
 
 import numpy as np
 import pytest
@@ -268,3 +270,93 @@ def test_what_is_wrong_with_a_file_is_said_plainly(tmp_path):
         for mode in (None, "r"):
             with pytest.raises(OSError, match="ends too early"):
                 sw.load(path, mode)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: np.arange(24.0).reshape(2, 3, 4), lambda: np.arange(6, dtype="int16").reshape(2, 3).T, lambda: np.array(5 + 2j), lambda: np.zeros((0, 3), "u1"),
+    lambda: np.arange(5) % 2 == 0, lambda: np.arange(12.0).reshape(3, 4)[:, ::2], lambda: np.arange(7, dtype="float16"),
+])  # fmt: skip
+def test_open_files(make, tmp_path):
+    oracle = make()
+    ours = sw.asarray(oracle.copy(order="K"))
+    with open(tmp_path / "x", "w+b") as file:
+        file.write(b"before")
+        np.save(file, ours)
+        sw.save(file, ours)
+        np.save(file, oracle)
+        file.seek(6)
+        for load in (np.load, sw.load, sw.load):
+            found = load(file)
+            assert found.shape == oracle.shape and found.dtype == oracle.dtype
+            np.testing.assert_array_equal(sw.asnumpy(found) if load is sw.load else found, oracle)
+        assert not file.read()
+    # What NumPy writes to a file that is open, byte for byte, where the order is the same.
+    theirs, mine = io.BytesIO(), io.BytesIO()
+    np.save(theirs, np.ascontiguousarray(oracle))
+    sw.save(mine, sw.asarray(np.ascontiguousarray(oracle)))
+    assert mine.getvalue() == theirs.getvalue()
+
+
+def test_open_files_of_other_bytes():
+    for dtype in (">f8", ">c8", ">i2"):
+        file = io.BytesIO()
+        np.save(file, np.arange(5).astype(dtype))
+        file.seek(0)
+        assert sw.load(file).tolist() == list(range(5))
+    for data in (b"", b"pear" * 20, b"\x93NUMPY\x01\x00\xff\xff", b"\x93NUMPY\x01\x00\x10\x00" + b"{'descr': '<f8'}", b"\x93NUMPY\x01\x00\x04\x00" + b"((((" ):
+        with pytest.raises(OSError, match="`file`"):
+            sw.load(io.BytesIO(data))
+    file = io.BytesIO()
+    np.save(file, np.arange(50))
+    with pytest.raises(OSError, match="ends within the elements"):
+        sw.load(io.BytesIO(file.getvalue()[:-1]))
+    with pytest.raises(ValueError, match="`mmap_mode`"):
+        sw.load(io.BytesIO(file.getvalue()), mmap_mode="r")
+    with pytest.raises(TypeError, match="bfloat16"):
+        sw.save(io.BytesIO(), sw.zeros(3, dtype="bfloat16"))
+
+
+def test_a_file_by_other_names_and_writers(tmp_path):
+    path, oracle = tmp_path / "own.npy", np.arange(30_000.0).reshape(100, 300)
+    np.save(path, oracle)
+    os.symlink("own.npy", tmp_path / "link.npy")
+    os.link(path, tmp_path / "other.npy")
+    mapped = sw.load(tmp_path / "link.npy", mmap_mode="r")
+    sw.save(tmp_path / "other.npy", mapped * 2)
+    np.testing.assert_array_equal(np.load(tmp_path / "other.npy"), oracle * 2)
+    assert float(mapped[3, 4]) in (oracle[3, 4], 2 * oracle[3, 4])
+    raw = tmp_path / "raw.bin"
+    for mode in ("r", "r+"):
+        for key in (np.s_[:], np.s_[::-1], np.s_[:, ::2]):
+            oracle.tofile(raw)
+            array = sw.memmap(raw, "float64", mode, shape=oracle.shape)
+            expected = oracle[key]
+            try:
+                array[key].tofile(raw)
+            except (OSError, ValueError):
+                expected = oracle
+            np.testing.assert_array_equal(np.fromfile(raw), expected.ravel())
+            del array
+    for shape, dtype in (((1 << 62,), "float64"), ((-1,), "float64"), ((3,), "pear"), ("a", "float64"), (2.5, "float64")):
+        before = raw.read_bytes()
+        with pytest.raises((OSError, ValueError, TypeError, MemoryError, OverflowError)):
+            sw.memmap(raw, dtype, "w+", shape=shape)
+        assert raw.read_bytes() == before
+
+
+def test_a_file_that_threads_write_is_whole_at_any_time(tmp_path):
+    path = tmp_path / "many.npy"
+    sw.save(path, sw.zeros(20_000))
+
+    def write(number):
+        for _ in range(10):
+            sw.save(path, sw.full(20_000, number))
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        assert len(set(np.load(path).tolist())) == 1
+    for thread in threads:
+        thread.join()
+    assert os.listdir(tmp_path) == ["many.npy"]

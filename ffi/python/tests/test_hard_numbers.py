@@ -144,7 +144,9 @@ def test_around_of_short_floats():
     "call",
     [
         lambda x: sw.around(x, 1.5), lambda x: sw.around(x, decimals="1"), lambda x: sw.rot90(x, 1.5), lambda x: sw.split(x, 2.5),
-        lambda x: sw.array_split(x, 2.5), lambda x: sw.split(x, "2"),
+        lambda x: sw.array_split(x, 2.5), lambda x: sw.split(x, "2"), lambda x: sw.partition(x, 1.5), lambda x: sw.argpartition(x, [0, 1.0]),
+        lambda x: x.partition(0.5), lambda x: sw.roll(x, 1.5), lambda x: sw.repeat(x, 1.5), lambda x: sw.diff(x, 1.5), lambda x: sw.take(x, 1.5),
+        lambda x: sw.linalg.matrix_power(x, 2.5), lambda x: sw.fft.fft(x, 2.5), lambda x: sw.eye(2.5), lambda x: sw.linspace(0, 1, 2.5),
     ],
 )  # fmt: skip
 def test_a_count_is_an_integer(call):

@@ -372,3 +372,13 @@ def test_arrays_of_numpys_that_overlap_are_one_memory():
     frozen.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         step_over_two[1](frozen[:3], frozen[1:4])
+
+
+def test_extents_of_a_range():
+    space = Range(3, 4)
+    assert (space[0], space[-1], list(space)) == (3, 4, [3, 4])
+    for index in (2, -3):
+        with pytest.raises(IndexError, match=f"axis {index} of a range of 2 dimensions"):
+            space[index]
+    with pytest.raises(TypeError, match="expected an integer"):
+        space["a"]

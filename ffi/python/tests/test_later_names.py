@@ -94,6 +94,8 @@ def test_kinds():
     assert sw.issubdtype(float, "float64") and not sw.issubdtype(sw.floating, sw.float64) and sw.issubdtype(sw.floating, sw.inexact)
     for name in "byte short intc int_ intp longlong ubyte ushort uintc uint uintp ulonglong half single double csingle cdouble".split():
         assert getattr(sw, name).name == np.dtype(getattr(np, name)).name
+    for code in "?bBhHiIlLqQpPnNefdFD":
+        assert sw.dtype(code).name == np.dtype(code).name
     for number in (0, 255, 256, -1, -129, 2**40, 1.5, 1e10, 1e300, 1j, 1e300j, True):
         assert sw.min_scalar_type(number).name == np.min_scalar_type(number).name
     assert sw.common_type(sw.zeros(1, dtype="int8"), sw.zeros(1, dtype="complex64")) == sw.complex128

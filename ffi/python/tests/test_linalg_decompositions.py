@@ -162,6 +162,31 @@ def test_functions_beside_the_standard(device):
             near(found, wanted, code, 8)
 
 
+def test_products_of_several_matrices():
+    rng = np.random.default_rng(4)
+    for count in (2, 3, 4, 5, 9, 20):
+        for _ in range(5):
+            extents = rng.integers(1, 9, size=count + 1)
+            parts = [rng.normal(size=shape) for shape in zip(extents, extents[1:])]
+            found = sw.linalg.multi_dot([sw.asarray(part) for part in parts])
+            np.testing.assert_allclose(sw.asnumpy(found), np.linalg.multi_dot(parts), rtol=1e-10)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10, 30])
+def test_repeated_and_graded_values(n):
+    q = np.linalg.qr(np.random.default_rng(n).normal(size=(n, n)))[0]
+    for values in (np.ones(n), np.zeros(n), np.repeat([1.0, 2.0], [n // 2, n - n // 2]), 10.0 ** -np.linspace(0, 16, n), 10.0 ** np.linspace(-150, 150, n)):
+        largest, identity = values.max() or 1, np.eye(n)
+        x = q * values @ q.T
+        w, v = map(sw.asnumpy, sw.linalg.eigh(sw.asarray((x + x.T) / 2)))
+        np.testing.assert_allclose(w / largest, np.sort(values) / largest, atol=1e-13 * n)
+        np.testing.assert_allclose(v.T @ v, identity, atol=1e-12 * n)
+        u, s, vh = map(sw.asnumpy, sw.linalg.svd(sw.asarray(q * values)))
+        np.testing.assert_allclose(s / largest, np.sort(values)[::-1] / largest, atol=1e-13 * n)
+        for rows in (u, vh):
+            np.testing.assert_allclose(rows.T @ rows, identity, atol=1e-12 * n)
+
+
 def test_tolerances():
     x = sw.asarray(np.stack([np.diag([1.0, 1e-3, 1e-6])] * 2), device="host")
     assert sw.asnumpy(sw.linalg.matrix_rank(x)).tolist() == [3, 3]
@@ -216,3 +241,49 @@ def test_the_standards_signatures():
             assert own[p.name].default == p.default
             assert own[p.name].kind in (p.kind, p.POSITIONAL_OR_KEYWORD)
         assert all(p.default is not p.empty for key, p in own.items() if key not in theirs and p.kind is not p.POSITIONAL_ONLY)
+
+
+def test_large_powers_and_products_written_to():
+    turn = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+    for n in (2**100 + 5, -(2**70), 2**63):
+        np.testing.assert_array_equal(sw.asnumpy(sw.linalg.matrix_power(sw.asarray(turn), n)), np.linalg.matrix_power(turn, n))
+    parts = [np.arange(float(a * b)).reshape(a, b) for a, b in [(2, 9), (9, 3), (3, 7)]]
+    for count in (2, 3):
+        out = sw.zeros((2, parts[count - 1].shape[1]))
+        assert sw.linalg.multi_dot([sw.asarray(x) for x in parts[:count]], out=out) is out
+        np.testing.assert_allclose(sw.asnumpy(out), np.linalg.multi_dot(parts[:count]))
+
+
+def test_solving_by_tensors():
+    # Without unknowns there is nothing to solve; with more equations than unknowns, or fewer, there is no solution to expect.
+    assert sw.linalg.tensorsolve(sw.zeros((0, 0)), sw.zeros(0)).shape == (0,)
+    with pytest.raises(sw.linalg.LinAlgError, match="as many elements"):
+        sw.linalg.tensorsolve(sw.ones((3, 3, 2)), sw.ones((3, 3)))
+    with pytest.raises(sw.linalg.LinAlgError, match="square"):
+        sw.linalg.tensorinv(sw.ones((4, 6, 8, 2)), ind=2)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_exponentials_of_large_triangles(dtype):
+    # What is small beside the largest element is not lost where the matrix is halved often.
+    values = [-1e20, 0, -1, 2]
+    x = sw.linalg.expm(sw.asarray(np.diag(values), dtype=dtype))
+    np.testing.assert_allclose(sw.asnumpy(x), np.diag(np.exp(values)), rtol=1e-6)
+    for turned in (np.asarray, np.transpose):
+        x = sw.asnumpy(sw.linalg.expm(sw.asarray(turned([[-1e20, 0, 0], [1e20, -1, 0], [0, 0, -3]]), dtype=dtype)))
+        expected = [[0, 0, 0], [np.exp(-1.0), np.exp(-1.0), 0], [0, 0, np.exp(-3.0)]]
+        np.testing.assert_allclose(x, turned(expected), rtol=1e-4, atol=1e-12)
+
+
+def test_what_is_above_the_diagonal_is_not_read():
+    x = np.array([[1.0, np.nan, np.inf], [2, 3, np.nan], [0, 1, 5]])
+    values = np.linalg.eigvalsh(np.tril(x) + np.tril(x, -1).T)
+    np.testing.assert_allclose(sw.asnumpy(sw.linalg.eigvalsh(sw.asarray(x))), values, rtol=1e-12)
+    np.testing.assert_allclose(sw.asnumpy(sw.linalg.eigh(sw.asarray(x)).eigenvalues), values, rtol=1e-12)
+    with pytest.raises(sw.linalg.LinAlgError, match="NaN"):
+        sw.linalg.eigvalsh(sw.asarray(x.T))
+
+
+def test_bases_of_long_matrices():
+    # No more columns are computed than there are rows.
+    assert sw.linalg.orth(sw.ones((1, 20_000))).shape == (1, 1)

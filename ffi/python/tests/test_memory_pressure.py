@@ -88,7 +88,8 @@ OPERATIONS = {
     "asarray(tuple)": ("z = tuple(numbers)", "sw.asarray(z)"),
     "asarray(nested lists)": ("z = rows.tolist()", "sw.asarray(z)"),
     "asarray(range)": ("", "sw.asarray(range(1 << 20))"),
-    "asarray(sequence)": ("import collections\nz = collections.deque(numbers)", "sw.asarray(z)"),
+    # What it is of is one block of memory: many small ones that are free again would be room for what comes next.
+    "asarray(sequence)": ("import collections\nz = collections.UserList(numbers)", "sw.asarray(z)"),
     "asarray(list of arrays)": ("", "sw.asarray(many)"),
     "asarray(numpy)": ("z = np.ones(1 << 21)", "sw.asarray(z, copy=True)"),
     "from_numpy": ("z = np.ones(1 << 21)", "sw.from_numpy(z)"),

@@ -6,8 +6,6 @@ and sentences of the interpreter about what it was doing inside are none either.
 """
 
 import errno
-import inspect
-import itertools
 import re
 import signal
 import subprocess
@@ -16,7 +14,9 @@ import sys
 import numpy as np
 import pytest
 
+import namespace_calls
 import stridewise as sw
+from namespace_calls import accepted, finish, public
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers")
 
@@ -78,8 +78,8 @@ RIGHT = [
     lambda: "ij->ji",
 ]
 
-#: Files, and what NumPy reads and writes.
-LEFT = {"save", "load", "memmap", "genfromtxt", "loadtxt", "savetxt", "savez", "savez_compressed"}
+#: Files, and what NumPy reads and writes; a limit on the memory of all tests.
+LEFT = {"set_memory_limit", "save", "load", "memmap", "genfromtxt", "loadtxt", "savetxt", "savez", "savez_compressed"}
 
 RUST = re.compile(
     r"Some\(|\bOption\b|DeviceInfo|QueueProperties|::|\b[iu](8|16|32|64|128|size)\b|\bf(16|32|64)\b|whole buffer"
@@ -95,13 +95,6 @@ INSIDE = re.compile(
 )
 
 
-def public(holder):
-    for name in sorted(dir(holder)):
-        if not name.startswith("_") and callable(getattr(holder, name)) and name not in LEFT:
-            if not (inspect.isclass(getattr(holder, name)) and issubclass(getattr(holder, name), BaseException)):
-                yield name
-
-
 MODULES = {
     "linalg": lambda: sw.linalg,
     "fft": lambda: sw.fft,
@@ -113,10 +106,10 @@ MODULES = {
     "Device": lambda: sw.Device("host"),
     "memory": lambda: sw.MemoryUSMShared(64),
 }
-NAMES = list(public(sw))
+NAMES = list(public(sw, LEFT))
 PARTS = 8
 CASES = [(f"stridewise {part}", lambda: sw, NAMES[part::PARTS]) for part in range(PARTS)]
-CASES += [(name, make, list(public(make()))) for name, make in MODULES.items()]
+CASES += [(name, make, list(public(make(), LEFT))) for name, make in MODULES.items()]
 
 
 class Late(BaseException):
@@ -127,40 +120,19 @@ def late(*_):
     raise Late
 
 
-def done(result):
-    for array in result if type(result) in (tuple, list) and len(result) < 10 else [result]:
-        if isinstance(array, sw.usm_ndarray):
-            array.wait()
-
-
-def right(get, count):
-    """Arguments that a function takes, or some."""
-    for made in itertools.product(RIGHT, repeat=min(count, 3)):
-        made += (RIGHT[0],) * (count - len(made))
-        try:
-            done(get()(*(make() for make in made)))
-        except Exception:
-            continue
-        return made
-    return (RIGHT[0],) * count
-
-
 def calls(get):
     """The calls of a function with one argument wrong: which one, its value's name, the arguments."""
-    try:
-        parameters = list(inspect.signature(get()).parameters.values())
-    except (TypeError, ValueError):
-        parameters = [inspect.Parameter("argument", inspect.Parameter.POSITIONAL_ONLY)]
-    by_place = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    needed = [p for p in by_place if p.default is p.empty]
-    needed += [p for p in parameters if p.kind is p.VAR_POSITIONAL][: not needed]
-    made = right(get, len(needed))
+    known = namespace_calls.parameters(get())
+    by_place = [p for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    needed = namespace_calls.needed(get())
+    # Where it takes none of them, any will do.
+    made = (accepted(get, RIGHT, len(needed)) or [(RIGHT[0],) * len(needed)])[0]
     for place, parameter in enumerate(needed):
         for wrong in wrongs():
             args = [make() for make in made]
             args[place] = wrongs()[wrong]
             yield parameter.name, wrong, args, {}
-    for parameter in parameters:
+    for parameter in known:
         if parameter in needed or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         for wrong in wrongs():
@@ -185,7 +157,7 @@ def test_messages(holder, names, tmp_path, monkeypatch):
                 try:
                     signal.setitimer(signal.ITIMER_REAL, 2)
                     try:
-                        done(getattr(holder(), name)(*args, **options))
+                        finish(getattr(holder(), name)(*args, **options))
                     except Exception as caught:
                         error = caught
                     finally:

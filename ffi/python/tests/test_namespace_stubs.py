@@ -27,6 +27,9 @@ def declared(tree):
             names[node.name] = node
         elif isinstance(node, ast.AnnAssign):
             names[node.target.id] = node
+        elif isinstance(node, ast.Assign) and isinstance(tree, ast.ClassDef):
+            # Members of an enumeration.
+            names |= {target.id: node for target in node.targets}
         elif isinstance(node, ast.ImportFrom):
             # Only what is imported under its own name again is a name of the stub.
             names |= {alias.asname: node for alias in node.names if alias.asname == alias.name}

@@ -382,8 +382,45 @@ def test_spaces_by_ratios():
         np.testing.assert_allclose(sw.asnumpy(made), np.geomspace(*arguments, **options), rtol=1e-13)
         assert made[0] == arguments[0]
     assert sw.logspace(0, 3, 4, dtype="int32").tolist() == [1, 10, 100, 1000]
-    with pytest.raises(ValueError, match="greater than zero"):
-        sw.geomspace(0, 1)
+    for start, stop in [(0, 1), (-1, 1), ([1.0, 2.0], [3.0, 0.0])]:
+        with pytest.raises(ValueError, match="other than zero and of one sign"):
+            sw.geomspace(start, stop)
+    for call in (
+        lambda xp: xp.geomspace(start=-1000, stop=-1, num=4), lambda xp: xp.geomspace(1j, 1000j, 4), lambda xp: xp.geomspace(1 + 1j, 1000 - 2j, 6, False),
+        lambda xp: xp.geomspace([1, 10], [100, 1], 3, axis=-1), lambda xp: xp.geomspace([[-1.0, 3]], 5.0 * xp.asarray([[-1, 1]]), 4, axis=1), lambda xp: xp.geomspace(1, 256, 9, True, int),
+        lambda xp: xp.logspace(start=[0, 1], stop=2, num=3, axis=1), lambda xp: xp.logspace(0, [1, 2], 3, base=[2.0, 3.0]), lambda xp: xp.logspace(0, 1, 3, base=xp.asarray([[2.0], [3.0]]), axis=-1),
+    ):  # fmt: skip
+        ours, theirs = call(sw), call(np)
+        assert ours.shape == theirs.shape and ours.dtype == theirs.dtype
+        np.testing.assert_allclose(sw.asnumpy(ours), theirs, rtol=1e-13)
+
+
+def test_grids_of_numpys_numbers():
+    f, c = np.float32, np.complex64
+    for call in (
+        lambda xp: xp.mgrid[f(0.1) : f(0.33) : f(0.1),], lambda xp: xp.mgrid[0.1 : f(0.3) : 3j], lambda xp: xp.ogrid[f(0) : 2 : c(5j)], lambda xp: xp.r_[0 : 3 : c(4j)],
+    ):  # fmt: skip
+        ours, theirs = call(sw), call(np)
+        assert ours.shape == theirs.shape and ours.dtype == theirs.dtype
+        np.testing.assert_allclose(sw.asnumpy(ours), theirs, rtol=1e-6)
+    assert sw.ix_([])[0].dtype == sw.int64 and sw.ix_(sw.zeros(0, dtype="float32"))[0].dtype == sw.float32
+
+
+def test_places_by_name_and_out_of_range():
+    assert [int(place) for place in sw.unravel_index(indices=5, shape=(2, 4))] == [1, 1] and sw.unravel_index(0, ()) == ()
+    assert int(sw.ravel_multi_index(multi_index=(1, 1), dims=(2, 4))) == 5
+    # NumPy raises a ValueError where indexing raises an IndexError; the error is both.
+    for wrong in (lambda: sw.unravel_index([0], ()), lambda: sw.unravel_index(9, (2, 4)), lambda: sw.ravel_multi_index(([3], [4]), (3, 4))):
+        with pytest.raises(ValueError):
+            wrong()
+
+
+def test_what_is_written_behind_differences():
+    x = sw.asarray([1, 2, 4], dtype="int16")
+    assert sw.ediff1d(x, to_begin=-1, to_end=[7, 8]).tolist() == [-1, 1, 2, 7, 8]
+    for named in ({"to_end": np.nan}, {"to_begin": [1.5]}):
+        with pytest.raises(TypeError, match=f"`{next(iter(named))}` is float64; expected numbers of the kind of int16"):
+            sw.ediff1d(x, **named)
 
 
 def test_least_squares_by_numpys_name():

@@ -111,6 +111,16 @@ def test_values_are_added_at_slices_and_places(indices):
         same(x, n)
 
 
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.multiply, np.maximum, np.minimum])
+def test_ufuncs_at_keys_of_every_sort(ufunc):
+    for key in (slice(None, None, -1), -1, None, (None, 0), np.array([True, False, True]), np.array([[0, 1], [0, 0]]), np.zeros(0, int), ([0, 0], [1, 1])):
+        n = np.arange(12.0).reshape(3, 4) + 1
+        x = sw.asarray(n, copy=True)
+        for array in (n, x):
+            ufunc.at(array, key, 2.0)
+        np.testing.assert_allclose(sw.asnumpy(x), n, rtol=1e-15)
+
+
 #: Arguments of functions by the names of NumPy's parameters.
 _NAMED = [
     (np.sum, dict(a=[[1.0, 2], [3, 4]], axis=1)), (np.max, dict(a=[3, 1, 2])),
@@ -160,6 +170,29 @@ def test_results_go_to_numpys_arrays(function):
             result = function(x, *rest, *order, goal)
         assert result is goal
         np.testing.assert_array_equal(goal, expected)
+
+
+@pytest.mark.parametrize("call", [
+    lambda a, out: np.median(a, out=out), lambda a, out: np.nanmedian(a, out=out), lambda a, out: np.quantile(a, 0.3, out=out),
+    lambda a, out: np.nanpercentile(a, 30, out=out),
+])  # fmt: skip
+def test_numbers_go_to_numpys_arrays(call):
+    n, goal = np.array([3.5, 1.25, 2.0]), np.zeros(())
+    assert call(sw.asarray(n), goal) is goal
+    np.testing.assert_allclose(goal, call(n, np.zeros(())))
+    goal = sw.zeros(())
+    assert call(sw.asarray(n), goal) is goal
+
+
+def test_rounded_and_clipped_numbers_go_to_numpys_arrays():
+    n = np.array([3.57, -1.25, 2.0])
+    x = sw.asarray(n)
+    for call in (lambda a, out: np.clip(a, 0, 3, out=out), lambda a, out: np.round(a, 1, out=out), lambda a, out: np.around(a, out=out)):
+        goal = np.zeros(3)
+        assert call(x, goal) is goal
+        np.testing.assert_allclose(goal, call(n, np.zeros(3)))
+    with pytest.raises((TypeError, ValueError), match="`casting`"):
+        np.clip(x, 0, 1, casting="foo")
 
 
 def test_lists_beside_arrays():

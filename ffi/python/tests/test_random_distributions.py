@@ -1,6 +1,9 @@
 """Further distributions: each against SciPy's distribution function, by Kolmogorov and Smirnov or by chi-square, at fixed seeds; their
 arguments; and NumPy's older functions on the generator of the process."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -152,7 +155,7 @@ def test_parameters():
     assert rng.weibull([1.0, 2.0]).shape == (2,) and rng.laplace(sw.zeros((3, 1)), [1, 2]).shape == (3, 2)
     assert rng.laplace(size=3, dtype="float32").dtype == "float32" and rng.geometric(1.0, 4).tolist() == [1] * 4
     for call, name in [
-        (lambda: rng.weibull(0), "a"), (lambda: rng.laplace(0, -1), "scale"), (lambda: rng.geometric(0), "p"),
+        (lambda: rng.weibull(-1), "a"), (lambda: rng.laplace(0, -1), "scale"), (lambda: rng.geometric(0), "p"),
         (lambda: rng.geometric(1.5), "1 - p"), (lambda: rng.triangular(0, 2, 1), "right - mode"), (lambda: rng.dirichlet([1, 0]), "alpha"),
         (lambda: rng.chisquare(float("nan")), "df"),
     ]:  # fmt: skip
@@ -183,3 +186,78 @@ def test_state_of_the_module():
     assert set(first[1]) == {1, 2, 3} and sw.random.ranf(2).shape == sw.random.sample(2).shape == (2,)
     with pytest.raises(ValueError, match="expected what `get_state` gave"):
         sw.random.set_state({"seed": 1})
+
+
+def test_older_generators():
+    # Every method of NumPy's, with numbers that are those of `Generator`.
+    missing = {name for name in dir(np.random.RandomState) if name[0] != "_"} - set(dir(sw.random.RandomState))
+    assert not missing, missing
+    state, rng = sw.random.RandomState(5), sw.random.default_rng(5)
+    assert state.normal(size=(2, 3)).tolist() == rng.normal(size=(2, 3)).tolist()
+    assert state.rand(4).tolist() == rng.random(4).tolist() and state.randint(9, size=7).tolist() == rng.integers(9, size=7).tolist()
+    kept = state.get_state()
+    first = state.randn(3).tolist(), state.tomaxint(2).tolist(), state.choice(5, 2).tolist()
+    for other in (copy.copy(state), pickle.loads(pickle.dumps(state))):
+        assert other.rand(2).tolist() == copy.deepcopy(state).rand(2).tolist()
+    state.set_state(kept)
+    assert (state.randn(3).tolist(), state.tomaxint(2).tolist(), state.choice(5, 2).tolist()) == first
+    state.seed(5)
+    assert state.normal(size=(2, 3)).tolist() == sw.random.default_rng(5).normal(size=(2, 3)).tolist()
+    # It draws from a generator that is given, and is none of the module's.
+    shared = sw.random.default_rng(3)
+    sw.random.RandomState(shared).rand(2)
+    assert shared.random(2).tolist() == sw.random.default_rng(3).random(4).tolist()[2:]
+    with pytest.raises(TypeError, match="`"):
+        state.rand("a")
+
+
+def test_sizes_that_are_arrays():
+    for size in (np.array([2, 3]), sw.asarray([2, 3])):
+        assert sw.random.dirichlet([1.0, 2.0], size).shape == sw.random.multinomial(4, [0.5, 0.5], size).shape == (2, 3, 2)
+        assert sw.random.multivariate_normal([0.0, 0.0], np.eye(2), size).shape == (2, 3, 2)
+    with pytest.raises(ValueError, match="`pvals` has several dimensions"):
+        sw.random.multinomial(4, [[0.5, 0.5]])
+
+
+def test_a_weibull_shape_of_zero():
+    assert sw.random.weibull(0, 5).tolist() == [0.0] * 5
+    found = sw.random.weibull([0.0, 1.0], (100, 2))
+    assert not sw.any(found[:, 0]) and sw.all(found[:, 1] > 0)
+    with pytest.raises(ValueError, match="`a` is -1.0"):
+        sw.random.weibull(-1)
+
+
+def test_lists_are_shuffled_in_place():
+    names = [f"name {k}" for k in range(50)]
+    before = list(names)
+    sw.random.seed(3)
+    assert sw.random.shuffle(names) is None and names != before and sorted(names) == sorted(before)
+    again = list(before)
+    sw.random.RandomState(3).shuffle(again)
+    assert again == names
+    x = sw.reshape(sw.arange(20), (2, 10))
+    sw.random.shuffle(x, axis=1)
+    assert sorted(x[0].tolist()) == list(range(10)) and (x[1] - x[0]).tolist() == [10] * 10
+
+
+def test_integers_between_arrays():
+    sw.random.seed(9)
+    found = sw.random.randint(sw.asarray([0, 10, -5]), [3, 12, -4], size=(2000, 3))
+    assert found.dtype == "int64" and found.shape == (2000, 3)
+    counts = [np.bincount(sw.asnumpy(found[:, k]) - low, minlength=high - low) for k, (low, high) in enumerate([(0, 3), (10, 12), (-5, -4)])]
+    assert [len(each) for each in counts] == [3, 2, 1] and all(np.ptp(each) < 200 for each in counts)
+    assert sw.random.randint([1, 2], dtype="uint8").tolist()[0] == 0 and sw.random.randint(0, np.array([[4], [5]])).shape == (2, 1)
+    with pytest.raises(ValueError, match="`high - low` is 0"):
+        sw.random.randint([3, 4], [5, 4])
+    rng = sw.random.default_rng(5)
+    assert sorted(set(rng.integers([0, 4], [1, 4], (200, 2), endpoint=True)[:, 0].tolist())) == [0, 1]
+    assert rng.integers(np.array([3, 4]), dtype="int8").dtype == "int8" and rng.integers([[5], [6]]).shape == (2, 1)
+    assert rng.integers(sw.asarray(7)) < 7
+
+
+def test_seeds_of_several_numbers():
+    drawn = lambda seed: sw.random.default_rng(seed).integers(0, 1 << 60, 4).tolist()  # noqa: E731
+    assert drawn([1, 2]) == drawn((1, 2)) == drawn(np.array([1, 2])) == drawn(sw.asarray([1, 2]))
+    assert len({tuple(drawn(seed)) for seed in ([1, 2], [2, 1], [1], 1, [0, 1, 2], [[1], [2, 0]])}) == 6
+    with pytest.raises(TypeError, match="expected an integer"):
+        sw.random.default_rng([1, "2"])

@@ -22,11 +22,14 @@
 //! for an array in memory of an accelerator that the processor does not reach, [`Error::Alloc`] where memory for the results
 //! or for a plan is missing, and the failure of the work that computes the array.
 
+mod device;
 mod long;
 mod plans;
 mod rows;
 
-use stridewise_core::{Dtype, DtypeKind, Error, Op, Queue, Result, UsmArray, UsmKind, normalize_axis};
+use stridewise_core::{
+    Dtype, DtypeKind, Error, Op, Queue, Result, UsmArray, UsmKind, backend::normalize_axis,
+};
 
 pub use crate::arrays::NumericArray;
 use plans::Sort;

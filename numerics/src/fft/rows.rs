@@ -3,11 +3,15 @@
 use std::ops::Mul;
 
 use stridewise_core::memory::heap;
-use stridewise_core::{Complex, Dims, Dtype, Element, Error, Result, UsmArray, normalize_axis};
+use stridewise_core::{
+    Complex, Dtype, Element, Error, Result, UsmArray,
+    backend::{Dims, normalize_axis},
+};
 
 use super::long::{self, Number, fit};
 use super::plans::{FACTORS, Plan, Sort};
 use crate::batches::{Rows, each};
+use crate::device::on_device;
 use crate::place;
 
 /// A transform along an axis: of how many points, and what the results are multiplied with.
@@ -142,11 +146,14 @@ impl Transform {
     /// that computes the array.
     pub(super) fn along(&self, x: &UsmArray, axis: isize) -> Result<UsmArray> {
         normalize_axis("axis", axis, x.ndim())?;
-        place::check("x", x)?;
         if self.points == 0 {
             return Err(Error::value("n", 0, "1 or more points", "name the number of points"));
         }
         let last = x.move_axis(axis, -1)?;
+        if let Some(result) = on_device(x, || self.on_device(&last)) {
+            return result?.move_axis(-1, axis);
+        }
+        place::check("x", x)?;
         // A scalar type of double precision, for doubles and for integers where the device has it.
         let double = place::complex(place::dtypes(x).0) == Dtype::C128;
         let result = if double { self.of::<f64>(&last)? } else { self.of::<f32>(&last)? };

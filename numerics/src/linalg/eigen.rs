@@ -89,6 +89,7 @@ fn mend<T: Field>(
 /// Eigenvalues, and eigenvectors where wanted, else none.
 fn general(x: &UsmArray, vectors: bool) -> Result<(UsmArray, UsmArray)> {
     let stack = Stack::square("x", x)?;
+    stack.check_place()?;
     let n = stack.rows;
     let columns = if vectors { n } else { 0 };
     let out = place::complex(stack.out);

@@ -64,6 +64,7 @@ struct Scratch<T> {
     sum: Vec<T>,
     odd: Vec<T>,
     even: Vec<T>,
+    diagonal: Vec<T>,
     order: Vec<usize>,
     places: Vec<usize>,
     balance: Balance,
@@ -84,6 +85,7 @@ impl<T: Field> Scratch<T> {
             sum: square()?,
             odd: square()?,
             even: square()?,
+            diagonal: zeros::<T>(n)?,
             order: heap::zeroed(SCRATCH, n)?,
             places: heap::zeroed(SCRATCH, n)?,
             balance: Balance::new(heap::zeroed(SCRATCH, n)?),
@@ -189,10 +191,22 @@ fn approximant<T: Field>(
     solve::solve_in_place(factors, factors, order, quotient, ALONE, MemStack::new(memory));
 }
 
+/// Sets the diagonal of the exponential of a triangle that was halved so often, from the diagonal of what it was: squarings alone would
+/// have lost what is small beside the largest element (Al-Mohy and Higham).
+fn set_diagonal<T: Field>(matrix: &mut [T], diagonal: &[T], halved: i32) {
+    for (element, value) in matrix.iter_mut().step_by(diagonal.len() + 1).zip(diagonal) {
+        let value = value.wide();
+        let [re, im] = [value.re, value.im].map(|part| times_power(part, -halved));
+        // Of what is infinite there is no direction.
+        *element =
+            T::narrow(if im == 0.0 { Complex::new(re.exp(), 0.0) } else { Complex::new(re, im).exp() });
+    }
+}
+
 /// The exponential of a matrix in row-major order.
 fn exponential<T: Field>(scratch: &mut Scratch<T>, matrix: &[T], out: &mut [T]) {
     let n = scratch.n;
-    let Scratch { a, powers, sum, odd, even, order, places, balance, memory, .. } = scratch;
+    let Scratch { a, powers, sum, odd, even, diagonal, order, places, balance, memory, .. } = scratch;
     // A lower triangle is computed as an upper one, whose zeros stay: of the quotient below it no rows are exchanged.
     let is_lower =
         (0..n).all(|row| matrix[row * n + row + 1..(row + 1) * n].iter().all(|x| *x == T::default()));
@@ -206,6 +220,11 @@ fn exponential<T: Field>(scratch: &mut Scratch<T>, matrix: &[T], out: &mut [T]) 
         out.fill(number(f64::NAN));
         return;
     }
+    let is_triangle = a
+        .chunks_exact(n.max(1))
+        .enumerate()
+        .all(|(column, elements)| elements[column + 1..].iter().all(|element| *element == T::default()));
+    diagonal.iter_mut().zip(a.iter().step_by(n + 1)).for_each(|(kept, element)| *kept = *element);
     let is_large = given > NORM;
     // So often, so that sums of magnitudes are finite.
     let mut squarings = if given.is_finite() { 0 } else { 32 };
@@ -260,9 +279,15 @@ fn exponential<T: Field>(scratch: &mut Scratch<T>, matrix: &[T], out: &mut [T]) 
         }
         false => approximant(n, a, powers, [sum, odd, even], (order, places), memory),
     }
-    for _ in 0..squarings {
+    if is_triangle && squarings > 0 {
+        set_diagonal(a, diagonal, squarings);
+    }
+    for halved in (0..squarings).rev() {
         product(n, odd, a, a);
         std::mem::swap(a, odd);
+        if is_triangle {
+            set_diagonal(a, diagonal, halved);
+        }
     }
     if is_large {
         balance.undo(a);
@@ -277,6 +302,7 @@ fn exponential<T: Field>(scratch: &mut Scratch<T>, matrix: &[T], out: &mut [T]) 
 
 pub(super) fn expm(x: &UsmArray) -> Result<UsmArray> {
     let stack = Stack::square("x", x)?;
+    stack.check_place()?;
     let n = stack.rows;
     with_field!(stack.dtype, T => {
         let (source, mut values) = (place::read::<T>(x)?, stack.room::<T>(&[n, n])?);

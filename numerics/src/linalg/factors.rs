@@ -9,12 +9,13 @@ use faer::{Conj, MatMut, MatRef};
 use num_complex::Complex;
 use stridewise_core::{Result, UsmArray};
 
-use super::QrMode;
 use super::field::{ALONE, FEW, Field, buffer, with_field, zeros};
 use super::scale::{power_to_one, scale_all};
 use super::stack::Stack;
 use super::wide::Wide;
+use super::{QrMode, device};
 use crate::batches::{Rows, each};
+use crate::device::on_device;
 use crate::place;
 
 /// Makes the triangle of Cholesky out of the lower triangle of a matrix in column-major order; false where it is not positive
@@ -48,6 +49,10 @@ fn factor_plainly<T: Field>(n: usize, matrix: &mut [T]) -> bool {
 
 pub(super) fn cholesky(x: &UsmArray, upper: bool) -> Result<UsmArray> {
     let stack = Stack::square("x", x)?;
+    if let Some(result) = on_device(x, || device::cholesky(&stack, upper)) {
+        return result;
+    }
+    stack.check_place()?;
     let n = stack.rows;
     with_field!(stack.dtype, T => {
         let source = place::read::<T>(x)?;
@@ -127,6 +132,12 @@ fn straighten<T: Field>(q: &mut [T], columns: usize, r: &mut [T], n: usize) {
 
 pub(super) fn qr(x: &UsmArray, mode: QrMode) -> Result<(UsmArray, UsmArray)> {
     let stack = Stack::new("x", x)?;
+    if mode == QrMode::Reduced
+        && let Some(result) = on_device(x, || device::qr(&stack))
+    {
+        return result;
+    }
+    stack.check_place()?;
     let (m, n, least) = (stack.rows, stack.columns, stack.least());
     let k = if mode == QrMode::Complete { m } else { least };
     with_field!(stack.dtype, T => {

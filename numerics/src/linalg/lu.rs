@@ -6,12 +6,14 @@ use faer::perm::PermRef;
 use faer::traits::math_utils::{abs1, recip};
 use faer::{MatMut, MatRef};
 use num_complex::Complex;
-use stridewise_core::{Dims, Error, Result, UsmArray, broadcast_shapes, common_queue, result_type};
+use stridewise_core::{Error, Result, UsmArray, backend::Dims, broadcast_shapes, common_queue, result_type};
 
+use super::device;
 use super::field::{ALONE, FEW, Field, buffer, with_field, zeros};
 use super::stack::Stack;
 use super::wide::Wide;
 use crate::batches::{Rows, each};
+use crate::device::on_device;
 use crate::place;
 
 /// Divides elements. Real quotients are rounded once; complex ones are products with a reciprocal, that of a number large enough to
@@ -234,6 +236,10 @@ impl Product {
 
 pub(super) fn det(x: &UsmArray) -> Result<UsmArray> {
     let stack = Stack::square("x", x)?;
+    if let Some(result) = on_device(x, || device::det(&stack)) {
+        return result;
+    }
+    stack.check_place()?;
     with_field!(stack.dtype, T => {
         let (source, mut values) = (place::read::<T>(x)?, stack.room::<T>(&[])?);
         let n = stack.rows;
@@ -249,6 +255,10 @@ pub(super) fn det(x: &UsmArray) -> Result<UsmArray> {
 
 pub(super) fn slogdet(x: &UsmArray) -> Result<(UsmArray, UsmArray)> {
     let stack = Stack::square("x", x)?;
+    if let Some(result) = on_device(x, || device::slogdet(&stack)) {
+        return result;
+    }
+    stack.check_place()?;
     with_field!(stack.dtype, T => {
         let source = place::read::<T>(x)?;
         let (mut signs, mut logs) = (stack.room::<T>(&[])?, stack.room::<<T as Field>::Part>(&[])?);
@@ -273,6 +283,11 @@ pub(super) fn slogdet(x: &UsmArray) -> Result<(UsmArray, UsmArray)> {
 /// The inverses; infinite where `lenient` and a matrix is singular.
 pub(super) fn inv(x: &UsmArray, lenient: bool) -> Result<UsmArray> {
     let stack = Stack::square("x", x)?;
+    // One that is singular may be infinite, which is for the processor.
+    if !lenient && let Some(result) = on_device(x, || device::inv(&stack)) {
+        return result;
+    }
+    stack.check_place()?;
     let n = stack.rows;
     with_field!(stack.dtype, T => {
         let source = place::read::<T>(x)?;
@@ -332,7 +347,6 @@ impl Broadcast {
 pub(super) fn solve(x1: &UsmArray, x2: &UsmArray) -> Result<UsmArray> {
     common_queue(&[("x1", x1.queue()), ("x2", x2.queue())])?;
     let mut stack = Stack::square("x1", x1)?;
-    place::check("x2", x2)?;
     let n = stack.rows;
     // A single vector is a column; anything else is matrices.
     let is_vector = x2.ndim() == 1;
@@ -344,6 +358,12 @@ pub(super) fn solve(x1: &UsmArray, x2: &UsmArray) -> Result<UsmArray> {
         return Err(mismatch(format!("{n} rows, as x1 of shape {:?} has", x1.shape())));
     }
     let right = Stack::new("x2", &sides)?;
+    if let Some(result) = on_device(x1, || device::solve(x1, &sides)) {
+        let result = result?;
+        return if is_vector { result.squeeze(&[-1]) } else { Ok(result) };
+    }
+    stack.check_place()?;
+    right.check_place()?;
     let out = result_type(&[stack.out, right.out], &[], x1.device().dtype_support())?;
     let shape: Dims = broadcast_shapes(&[&stack.outer, &right.outer])?;
     let (own, others) = (Broadcast::new(&stack.outer, &shape), Broadcast::new(&right.outer, &shape));
@@ -379,6 +399,7 @@ pub(super) fn solve(x1: &UsmArray, x2: &UsmArray) -> Result<UsmArray> {
 
 pub(super) fn lu(x: &UsmArray) -> Result<(UsmArray, UsmArray, UsmArray)> {
     let stack = Stack::new("x", x)?;
+    stack.check_place()?;
     let (m, n, k) = (stack.rows, stack.columns, stack.least());
     with_field!(stack.dtype, T => {
         let source = place::read::<T>(x)?;

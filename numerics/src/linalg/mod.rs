@@ -50,6 +50,7 @@
 
 mod balance;
 mod composed;
+mod device;
 mod eigen;
 mod expm;
 mod factors;

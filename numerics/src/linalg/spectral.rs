@@ -7,13 +7,15 @@ use faer::linalg::svd::{self, ComputeSvdVectors};
 use faer::traits::math_utils::{from_real, real as real_part};
 use faer::{MatMut, MatRef};
 use num_complex::Complex;
-use stridewise_core::{Result, UsmArray};
+use stridewise_core::{Dtype, Error, Op, Reduction, Result, Scalar, UsmArray, where_};
 
+use super::device;
 use super::field::{ALONE, Field, buffer, with_field, zeros};
 use super::scale::{power_to_one, scale_all};
 use super::stack::Stack;
 use super::wide::Wide;
 use crate::batches::{Rows, each};
+use crate::device::on_device;
 use crate::place;
 
 /// The real parts, which is all that there is.
@@ -38,6 +40,29 @@ enum Vectors {
 /// The singular values of matrices, the largest first; U and the conjugate transpose of V.
 fn singular(x: &UsmArray, vectors: Vectors) -> Result<(UsmArray, UsmArray, UsmArray)> {
     let stack = Stack::new("x", x)?;
+    let wanted = match vectors {
+        // What the library refuses is NaN there, which is for the processor.
+        Vectors::NoneOrNan | Vectors::None => None,
+        Vectors::Thin => Some(false),
+        Vectors::Full => Some(true),
+    };
+    match on_device(x, || device::singular_values(&stack, wanted)) {
+        Some(Err(Error::Decomposition(_))) if vectors == Vectors::NoneOrNan => {
+            let whole = x.unary(Op::IsFinite)?;
+            let whole = whole.reduce_as(Reduction::Prod, Some(&[-2, -1]), true, Some(Dtype::Bool))?;
+            let finite = where_(&whole, x, Scalar::F64(0.0).cast(x.dtype()))?;
+            let values = svdvals(&finite)?;
+            let nan = Scalar::F64(f64::NAN).cast(values.dtype());
+            let values = where_(&whole.squeeze(&[-1])?, &values, nan)?;
+            return Ok((values.clone(), values.clone(), values));
+        }
+        Some(result) => {
+            let (values, bases) = result?;
+            let (u, vh) = bases.unwrap_or_else(|| (values.clone(), values.clone()));
+            return Ok((values, u, vh));
+        }
+        None => stack.check_place()?,
+    }
     let (m, n, k) = (stack.rows, stack.columns, stack.least());
     let (left, right, wanted) = match vectors {
         Vectors::None | Vectors::NoneOrNan => (0, 0, ComputeSvdVectors::No),
@@ -109,6 +134,10 @@ fn singular(x: &UsmArray, vectors: Vectors) -> Result<(UsmArray, UsmArray, UsmAr
 /// The eigenvalues of symmetric or Hermitian matrices, the smallest first, and eigenvectors where wanted, else none.
 fn symmetric(x: &UsmArray, vectors: bool) -> Result<(UsmArray, UsmArray)> {
     let stack = Stack::square("x", x)?;
+    if let Some(result) = on_device(x, || device::symmetric(&stack, vectors)) {
+        return result;
+    }
+    stack.check_place()?;
     let n = stack.rows;
     let columns = if vectors { n } else { 0 };
     let wanted = if vectors { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
@@ -127,13 +156,17 @@ fn symmetric(x: &UsmArray, vectors: bool) -> Result<(UsmArray, UsmArray)> {
         each(stack.device(), stack.count, cost, cells, scratch, |scratch, cells, number| {
             let (copy, values, basis, memory) = scratch;
             let matrix = &source[number * n * n..][..n * n];
-            stack.finite(number, matrix)?;
             let (s, u) = (cells.0.next(), cells.1.next());
             if n == 0 {
                 return Ok(());
             }
             MatMut::from_column_major_slice_mut(&mut *copy, n, n)
                 .copy_from(MatRef::from_row_major_slice(matrix, n, n));
+            // What is above the diagonal is not read, whatever it is.
+            for (column, elements) in copy.chunks_exact_mut(n).enumerate() {
+                elements[..column].fill(T::default());
+            }
+            stack.finite(number, copy)?;
             // The diagonal of a Hermitian matrix is real, whatever its elements say.
             copy.iter_mut().step_by(n + 1).for_each(|element| *element = from_real(&real_part(element)));
             let power = power_to_one(copy);

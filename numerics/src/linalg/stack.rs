@@ -1,8 +1,9 @@
 //! An array as a stack of matrices.
 
-use stridewise_core::{Device, Dims, Dtype, Element, Error, Result, UsmArray};
+use stridewise_core::{Device, Dtype, Element, Error, Result, UsmArray, backend::Dims};
 
 use super::wide::Wide;
+use crate::device::has_routines;
 use crate::place;
 
 /// The matrices of the last two dimensions of an array.
@@ -30,7 +31,9 @@ impl<'a> Stack<'a> {
                 "add dimensions with `expand_dims`",
             ));
         };
-        place::check(argument, x)?;
+        if !has_routines(x) {
+            place::check(argument, x)?;
+        }
         let (dtype, out) = place::dtypes(x);
         let (outer, rows, columns) =
             (Dims::from(&x.shape()[..outer]), x.shape()[outer], x.shape()[outer + 1]);
@@ -55,6 +58,14 @@ impl<'a> Stack<'a> {
 
     pub(crate) fn device(&self) -> &Device {
         self.x.device()
+    }
+
+    /// Refuses matrices that the processor cannot reach, before it computes.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`].
+    pub(crate) fn check_place(&self) -> Result<()> {
+        place::check(self.argument, self.x)
     }
 
     /// The lesser extent of the matrices.

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Attribute, Item, UseTree};
 
@@ -253,6 +253,7 @@ fn mentions(code: TokenStream, to: &mut BTreeSet<Names>) {
         let is_colon = |at: usize| matches!(tokens.get(at), Some(TokenTree::Punct(p)) if p.as_char() == ':');
         is_colon(at) && is_colon(at + 1)
     };
+    let is_ident = |at: usize, name: &str| matches!(tokens.get(at), Some(TokenTree::Ident(i)) if i == name);
     let mut at = 0;
     while at < tokens.len() {
         let behind_colons = at >= 2 && colons(at - 2);
@@ -277,11 +278,19 @@ fn mentions(code: TokenStream, to: &mut BTreeSet<Names>) {
                     to.insert(path);
                 }
             }
+            // Who may see a thing is no use of it.
+            TokenTree::Group(group) if is_ident(at.wrapping_sub(1), "pub") && begins_with_in(group) => {}
             TokenTree::Group(group) => mentions(group.stream(), to),
             _ => {}
         }
         at += 1;
     }
+}
+
+/// Whether a group is the one of `pub(in …)`.
+fn begins_with_in(group: &Group) -> bool {
+    group.delimiter() == Delimiter::Parenthesis
+        && matches!(group.stream().into_iter().next(), Some(TokenTree::Ident(first)) if first == "in")
 }
 
 /// The paths of a group of a `use` behind others.

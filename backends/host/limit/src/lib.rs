@@ -80,7 +80,7 @@ pub fn pass(traffic: Traffic, streaming: bool, read: &[&[f32]], written: &mut [&
             return unsafe { x86::avx512(traffic, streaming, at) };
         }
         if is_x86_feature_detected!("avx") {
-            // SAFETY: as above.
+            // SAFETY: this level was detected just now, and the arrays are borrowed, those that are written mutably.
             return unsafe { x86::avx(traffic, streaming, at) };
         }
     }
@@ -117,27 +117,27 @@ macro_rules! vector {
             const LEN: usize = $len;
             #[inline(always)]
             unsafe fn splat(x: f32) -> Self {
-                // SAFETY: the caller's contract.
+                // SAFETY: the processor has the vector's level, by the trait's contract.
                 unsafe { $splat(x) }
             }
             #[inline(always)]
             unsafe fn add(self, other: Self) -> Self {
-                // SAFETY: the caller's contract.
+                // SAFETY: the processor has the vector's level, by the trait's contract.
                 unsafe { $add(self, other) }
             }
             #[inline(always)]
             unsafe fn load(from: *const f32) -> Self {
-                // SAFETY: the caller's contract.
+                // SAFETY: the level and so many elements are there, by the trait's contract.
                 unsafe { $load(from) }
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut f32) {
-                // SAFETY: the caller's contract.
+                // SAFETY: the level and so many elements are there, by the trait's contract.
                 unsafe { $store(to, self) }
             }
             #[inline(always)]
             unsafe fn stream(self, to: *mut f32) {
-                // SAFETY: the caller's contract.
+                // SAFETY: the level and so many elements are there, by the trait's contract.
                 unsafe { $stream(to, self) }
             }
         }
@@ -164,13 +164,13 @@ mod plain {
     /// # Safety
     /// Four elements are readable.
     pub(super) unsafe fn load(from: *const f32) -> [f32; 4] {
-        // SAFETY: the caller's contract.
+        // SAFETY: four elements are readable, by this function's contract.
         unsafe { from.cast::<[f32; 4]>().read() }
     }
     /// # Safety
     /// Four elements are writable.
     pub(super) unsafe fn store(to: *mut f32, x: [f32; 4]) {
-        // SAFETY: the caller's contract.
+        // SAFETY: four elements are writable, by this function's contract.
         unsafe { to.cast::<[f32; 4]>().write(x) }
     }
 }
@@ -191,7 +191,7 @@ mod x86 {
     /// The contract of [`loops`].
     #[target_feature(enable = "avx512f")]
     pub(super) unsafe fn avx512(traffic: Traffic, streaming: bool, part: Addresses) -> f32 {
-        // SAFETY: this function's level, and the caller's contract.
+        // SAFETY: the processor has this function's level, and the arrays of the traffic are there, by the contract of `loops`.
         unsafe { loops::<__m512>(traffic, streaming, part) }
     }
 
@@ -199,7 +199,7 @@ mod x86 {
     /// The contract of [`loops`].
     #[target_feature(enable = "avx")]
     pub(super) unsafe fn avx(traffic: Traffic, streaming: bool, part: Addresses) -> f32 {
-        // SAFETY: this function's level, and the caller's contract.
+        // SAFETY: the processor has this function's level, and the arrays of the traffic are there, by the contract of `loops`.
         unsafe { loops::<__m256>(traffic, streaming, part) }
     }
 }
@@ -211,7 +211,7 @@ mod x86 {
 /// and aligned to 64 bytes where they are streamed.
 #[inline(always)]
 unsafe fn loops<V: Vector>(traffic: Traffic, streaming: bool, part: Addresses) -> f32 {
-    // SAFETY: the caller's contract.
+    // SAFETY: level and arrays are those that this function asks for; `mix` is given as many as the traffic has.
     unsafe {
         match traffic {
             Traffic::Read => mix::<V, 1, 0>(streaming, part),
@@ -233,7 +233,7 @@ unsafe fn loops<V: Vector>(traffic: Traffic, streaming: bool, part: Addresses) -
 #[inline(always)]
 unsafe fn mix<V: Vector, const R: usize, const W: usize>(streaming: bool, part: Addresses) -> f32 {
     let Addresses { read, written, len } = part;
-    // SAFETY: the caller's contract; each vector ends at or below `len`, which all arrays have, and is a number of vectors from
+    // SAFETY: the arrays are there, and nobody else uses those that are written (`loops`); each vector ends at or below `len`, which all arrays have, and is a number of vectors from
     // the array's beginning.
     unsafe {
         let mut sums = [V::splat(0.0); VECTORS];

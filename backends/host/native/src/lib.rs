@@ -14,12 +14,13 @@ mod select;
 #[cfg(test)]
 mod tests;
 
-pub use emit::{Cell, Place};
+pub use emit::{Cell, MOST_ROWS, Place};
 pub use lane::{Builder, Kind, Mark, Value};
 pub use memory::Refused;
 pub use routine::{
-    Axis, CALLER, CONTEXT, COUNT, Caller, Compiled, Elements, FIRST_FREE, GRAIN, Index, LAST, MORE, NEXT,
-    PARTIAL, Routine, Scalar, Target, WHOLE,
+    ACROSS, Active, Addend, Axis, CALLER, COLUMNS, CONTEXT, COUNT, Caller, Carry, Compiled, Elements,
+    FIRST_FREE, Found, GRAIN, Grid, Index, LAST, LAST_ROW, MORE, NEXT, PARTIAL, Rounds, Routine, Scalar,
+    Target, WHOLE,
 };
 
 use std::ops::Range;
@@ -94,7 +95,8 @@ impl Code {
             // checked.
             let function: unsafe extern "sysv64" fn(*const *mut u8, usize, usize) =
                 unsafe { std::mem::transmute(self.pages.ptr()) };
-            // SAFETY: the caller's contract.
+            // SAFETY: the operands are there for all of `range`, and aligned and apart, as this function's contract asks; the code
+            // reaches nothing else.
             unsafe { function(operands.as_ptr(), range.end, range.start) };
         }
         #[cfg(not(target_arch = "x86_64"))]

@@ -37,7 +37,7 @@ pub(crate) struct Executable {
 
 // SAFETY: nothing writes to the pages after `new`, and only `drop`, which has the value alone, gives them back.
 unsafe impl Send for Executable {}
-// SAFETY: as above.
+// SAFETY: nothing writes to the pages after `new`, so that threads only read them.
 unsafe impl Sync for Executable {}
 
 impl Executable {
@@ -79,6 +79,8 @@ impl Executable {
         Err(Refused::Executable)
     }
 
+    // Nothing runs code of another processor.
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn ptr(&self) -> *const u8 {
         self.at.cast_const().cast()
     }

@@ -9,6 +9,9 @@
 //! Several pieces of the same layout may be worked on together, in a ring ([`NEXT`]): what lies between two
 //! places where all of them have to have come is done for one after another ([`Routine::next`]).
 
+mod access;
+mod rounds;
+
 use crate::asm::{Assembler, Condition, General, Gpr, Label, Mem, RAX, RBX, RCX, RDI, RDX, RSI, Rm};
 use crate::emit::{self, Cell, Emitter, Place};
 use crate::lane::{Builder, Kind};
@@ -19,7 +22,7 @@ use crate::select::select;
 pub const COUNT: Cell = Cell(0);
 /// The next multiple of [`GRAIN`]: so many lanes are computed.
 pub const WHOLE: Cell = Cell(8);
-/// [`WHOLE`] less 1.
+/// [`COLUMNS`] less 1; of a routine without [rows](Routine::in_rows), [`WHOLE`] less 1.
 pub const LAST: Cell = Cell(16);
 /// Whether some of those are none.
 pub const PARTIAL: Cell = Cell(24);
@@ -31,8 +34,18 @@ pub const CONTEXT: Cell = Cell(40);
 pub const NEXT: Cell = Cell(48);
 /// Whether this one is not the last one.
 pub const MORE: Cell = Cell(56);
+/// Of a routine [in rows](Routine::in_rows): lanes of each row, of those that are computed. Where there are several rows, this is
+/// a multiple of [`GRAIN`], and all of them are items.
+pub const COLUMNS: Cell = Cell(64);
+/// Items of each row.
+pub const ACROSS: Cell = Cell(72);
+/// The number of rows less 1.
+pub const LAST_ROW: Cell = Cell(80);
 /// Behind the cells with a meaning.
-pub const FIRST_FREE: Cell = Cell(64);
+pub const FIRST_FREE: Cell = Cell(88);
+
+pub use access::{Active, Addend, Found};
+pub use rounds::{Carry, Rounds};
 
 /// Lanes of a vector at most; as many are computed together always.
 pub const GRAIN: usize = 8;
@@ -42,7 +55,11 @@ const MOST_CODE: usize = 256 << 10;
 
 /// The first cell's meaning is [`CONTEXT`]'s, then come the memory and the number that was given to
 /// [`Routine::call`].
+#[cfg(target_arch = "x86_64")]
 pub type Caller = unsafe extern "sysv64" fn(*const (), *mut u8, usize);
+/// As on x86-64, on whose processors alone a routine is run.
+#[cfg(not(target_arch = "x86_64"))]
+pub type Caller = unsafe extern "C" fn(*const (), *mut u8, usize);
 
 const R8: Gpr = Gpr(8);
 const R9: Gpr = Gpr(9);
@@ -74,17 +91,60 @@ pub enum Scalar {
 pub enum Index {
     /// One for all lanes.
     One(Cell),
-    /// That of the first lane, and from lane to lane so many more; where `half`, it wraps at 32 bits.
+    /// That of the first lane, and from lane to lane of a row, and from row to row, so many more; where `half`, it wraps at 32
+    /// bits.
     Follow {
         /// The first lane's.
         first: Cell,
         /// What is added for each lane.
         step: i32,
+        /// What is added for each row.
+        row: i32,
         /// Whether it is an `I32`.
         half: bool,
     },
+    /// As [`Follow`](Self::Follow), and then kept above a number, below one, or both, one after the other.
+    Near {
+        /// The first lane's.
+        first: Cell,
+        /// What is added for each lane.
+        step: i32,
+        /// What is added for each row.
+        row: i32,
+        /// Whether it is an `I32`.
+        half: bool,
+        /// The numbers, and whether each is the largest one that there is.
+        bounds: [Option<(Cell, bool)>; 2],
+    },
     /// Each lane's, of these elements.
     Lanes(Cell, Kind),
+    /// The number of the lane, which is inside.
+    Lane,
+}
+
+impl Index {
+    /// The number of the first lane, and what is added for each, of an index that follows the lanes.
+    fn follows(self) -> Option<(Cell, i32)> {
+        match self {
+            Self::Follow { first, step, .. } | Self::Near { first, step, .. } => Some((first, step)),
+            Self::One(_) | Self::Lanes(..) | Self::Lane => None,
+        }
+    }
+
+    /// What it is kept between.
+    fn bounds(self) -> impl Iterator<Item = (Cell, bool)> {
+        let bounds = if let Self::Near { bounds, .. } = self { bounds } else { [None; 2] };
+        bounds.into_iter().flatten()
+    }
+}
+
+/// The lanes of a routine as rows, one after another: elements of lanes with each one's column and row, as `I64`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Grid {
+    /// The columns.
+    pub columns: Cell,
+    /// The rows.
+    pub rows: Cell,
 }
 
 /// An axis of an array: the index along it, and the cells with the last one that there is and with the bytes
@@ -116,6 +176,7 @@ pub struct Routine {
     assembler: Assembler,
     frame: usize,
     bytes: usize,
+    grid: Option<Grid>,
 }
 
 const fn at(cell: Cell) -> Mem {
@@ -136,7 +197,14 @@ impl Routine {
         let mut assembler = Assembler::default();
         let frame = emit::enter(&mut assembler);
         assembler.mov(RBX, RDI);
-        Self { level, assembler, frame, bytes: 0 }
+        Self { level, assembler, frame, bytes: 0, grid: None }
+    }
+
+    /// With lanes that are rows of items ([`COLUMNS`], [`ACROSS`], [`LAST_ROW`]).
+    #[must_use]
+    pub fn in_rows(mut self, grid: Grid) -> Self {
+        self.grid = Some(grid);
+        self
     }
 
     /// The level.
@@ -216,7 +284,7 @@ impl Routine {
     pub fn block(&mut self, form: &Builder, places: &[Place]) -> Result<(), Refused> {
         let selected = select(form, GRAIN as u8).ok_or(Refused::Size)?;
         let assembler = std::mem::take(&mut self.assembler);
-        let (assembler, bytes) = Emitter::block(&selected, places, WHOLE, assembler)?;
+        let (assembler, bytes) = Emitter::block(&selected, places, [WHOLE, COLUMNS], assembler)?;
         self.assembler = assembler;
         self.bytes = self.bytes.max(bytes);
         if self.assembler.len() > MOST_CODE { Err(Refused::Size) } else { Ok(()) }
@@ -329,183 +397,6 @@ impl Routine {
         assembler.test(RDX);
         assembler.set_if(Condition::Equal);
         assembler.store(at(all), RAX);
-    }
-
-    /// An index that is one for all lanes, in RAX; outside of the array it is the nearest one, or leads to a
-    /// label.
-    fn one(&mut self, index: Cell, last: Cell, outside: Option<Label>) {
-        self.assembler.load(RAX, at(index));
-        self.keep_inside(last, outside, true);
-    }
-
-    /// The same of an index that is in RAX.
-    fn keep_inside(&mut self, last: Cell, outside: Option<Label>, signed: bool) {
-        let assembler = &mut self.assembler;
-        if let Some(outside) = outside {
-            // Negative ones are large without signs.
-            assembler.by(General::Compare, RAX, rm(last));
-            assembler.jump(Some(Condition::Above), outside);
-            return;
-        }
-        if signed {
-            assembler.mov_number(R8, 0);
-            assembler.test(RAX);
-            assembler.move_if(Condition::Less, RAX, Rm::Reg(R8.0));
-        }
-        // None is negative any more.
-        assembler.by(General::Compare, RAX, rm(last));
-        assembler.move_if(Condition::Above, RAX, rm(last));
-    }
-
-    /// In R9, the address of indices along the axes where they are one for all lanes, and 0 along the others.
-    fn base(&mut self, elements: &Elements, outside: Option<Label>) {
-        self.assembler.load(R9, at(elements.start));
-        for axis in &elements.axes {
-            if let Index::One(index) = axis.index {
-                self.one(index, axis.last, outside);
-                self.assembler.multiply(RAX, rm(axis.stride));
-                self.assembler.by(General::Add, R9, Rm::Reg(RAX.0));
-            }
-        }
-    }
-
-    /// In RDX, the address of the element of the lane in RCX.
-    fn lane_at(&mut self, elements: &Elements, outside: Option<Label>) {
-        self.assembler.mov(RDX, R9);
-        for axis in &elements.axes {
-            let mut signed = true;
-            match axis.index {
-                Index::One(_) => continue,
-                Index::Follow { first, step, half } => {
-                    self.assembler.multiply_by(RAX, Rm::Reg(RCX.0), step);
-                    self.assembler.by(General::Add, RAX, rm(first));
-                    if half {
-                        self.assembler.load_as(RAX, Rm::Reg(RAX.0), 4, true);
-                    }
-                }
-                Index::Lanes(cell, kind) => {
-                    self.assembler.load_as(
-                        RAX,
-                        Rm::Mem(lane(cell, kind.size())),
-                        kind.size(),
-                        kind.is_signed(),
-                    );
-                    signed = kind.is_signed();
-                }
-            }
-            self.keep_inside(axis.last, outside, signed);
-            self.assembler.multiply(RAX, rm(axis.stride));
-            self.assembler.by(General::Add, RDX, Rm::Reg(RAX.0));
-        }
-    }
-
-    /// An element whose indices are one for all lanes, of a kind, as wide as a cell.
-    pub fn load_one(&mut self, elements: &Elements, to: Cell, signed: bool) {
-        self.base(elements, None);
-        self.assembler.load_as(RAX, Rm::Mem(Mem::at(R9, 0)), elements.size, signed);
-        self.assembler.store(at(to), RAX);
-    }
-
-    /// Jumps to a label where not all lanes' elements lie inside and one after another; in RAX, the address
-    /// of the first one.
-    fn contiguous(&mut self, elements: &Elements, otherwise: Label, outside: Option<Label>) {
-        let mut follow = elements.axes.iter().filter(|axis| !matches!(axis.index, Index::One(_)));
-        let (Some(Axis { index: Index::Follow { first, step: step @ 1.., half }, last, stride }), None) =
-            (follow.next(), follow.next())
-        else {
-            return self.assembler.jump(None, otherwise);
-        };
-        self.base(elements, outside);
-        let assembler = &mut self.assembler;
-        assembler.load(RAX, at(*first));
-        assembler.by(General::Compare, RAX, rm(*last));
-        assembler.jump(Some(Condition::Above), otherwise);
-        assembler.multiply_by(RDX, rm(LAST), *step);
-        assembler.by(General::Add, RDX, Rm::Reg(RAX.0));
-        assembler.by(General::Compare, RDX, rm(*last));
-        assembler.jump(Some(Condition::Above), otherwise);
-        if *half {
-            assembler.compare_number(RDX, i32::MAX);
-            assembler.jump(Some(Condition::Above), otherwise);
-        }
-        assembler.multiply_by(RDX, rm(*stride), *step);
-        assembler.compare_number(RDX, i32::from(elements.size));
-        assembler.jump(Some(Condition::NotEqual), otherwise);
-        assembler.multiply(RAX, rm(*stride));
-        assembler.by(General::Add, RAX, Rm::Reg(R9.0));
-    }
-
-    /// Has the address of all lanes' elements in a cell: where they are, or, where they do not lie one after
-    /// another or indices lead out, of copies in `copies`. Nothing may be written to the array before the
-    /// elements are read.
-    pub fn find(&mut self, elements: &Elements, copies: Cell, address: Cell) {
-        let (slowly, done) = (self.assembler.label(), self.assembler.label());
-        self.contiguous(elements, slowly, None);
-        self.assembler.store(at(address), RAX);
-        self.assembler.jump(None, done);
-        self.assembler.bind(slowly);
-        self.base(elements, None);
-        self.assembler.mov_number(RCX, 0);
-        let again = self.assembler.label();
-        self.assembler.bind(again);
-        self.lane_at(elements, None);
-        self.assembler.load_as(RAX, Rm::Mem(Mem::at(RDX, 0)), elements.size, false);
-        self.assembler.store_as(lane(copies, elements.size), RAX, elements.size);
-        self.next_lane(again);
-        self.assembler.address(RAX, at(copies));
-        self.assembler.store(at(address), RAX);
-        self.assembler.bind(done);
-    }
-
-    fn next_lane(&mut self, again: Label) {
-        self.assembler.add(RCX, 1);
-        self.assembler.by(General::Compare, RCX, rm(COUNT));
-        self.assembler.jump(Some(Condition::Below), again);
-    }
-
-    /// Has the address in a cell where all lanes' elements are to be written: where they belong, if all of
-    /// them are written (and `all`, if given, is not 0), lie inside and one after another; else in `copies`,
-    /// from where [`scatter`](Self::scatter) takes them.
-    pub fn aim(&mut self, elements: &Elements, all: Option<Cell>, copies: Cell, address: Cell) {
-        let (slowly, done) = (self.assembler.label(), self.assembler.label());
-        self.assembler.load(RAX, at(PARTIAL));
-        self.assembler.test(RAX);
-        self.assembler.jump(Some(Condition::NotEqual), slowly);
-        if let Some(all) = all {
-            self.assembler.load(RAX, at(all));
-            self.assembler.test(RAX);
-            self.assembler.jump(Some(Condition::Equal), slowly);
-        }
-        self.contiguous(elements, slowly, Some(slowly));
-        self.assembler.store(at(address), RAX);
-        self.assembler.jump(None, done);
-        self.assembler.bind(slowly);
-        self.assembler.address(RAX, at(copies));
-        self.assembler.store(at(address), RAX);
-        self.assembler.bind(done);
-    }
-
-    /// Writes what [`aim`](Self::aim) had written to `copies`, in the order of lanes: of those that a mask of
-    /// bytes has, where an index leads out nothing.
-    pub fn scatter(&mut self, elements: &Elements, mask: Option<Cell>, copies: Cell, address: Cell) {
-        let (done, next, again) = (self.assembler.label(), self.assembler.label(), self.assembler.label());
-        self.assembler.address(RAX, at(copies));
-        self.assembler.by(General::Compare, RAX, rm(address));
-        self.assembler.jump(Some(Condition::NotEqual), done);
-        self.base(elements, Some(done));
-        self.assembler.mov_number(RCX, 0);
-        self.assembler.bind(again);
-        if let Some(mask) = mask {
-            self.assembler.load_as(RAX, Rm::Mem(lane(mask, 1)), 1, false);
-            self.assembler.test(RAX);
-            self.assembler.jump(Some(Condition::Equal), next);
-        }
-        self.lane_at(elements, Some(next));
-        self.assembler.load_as(RAX, Rm::Mem(lane(copies, elements.size)), elements.size, false);
-        self.assembler.store_as(Mem::at(RDX, 0), RAX, elements.size);
-        self.assembler.bind(next);
-        self.next_lane(again);
-        self.assembler.bind(done);
     }
 }
 

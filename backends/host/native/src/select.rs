@@ -39,13 +39,15 @@ pub(crate) enum Step {
     Splat { operand: u8, size: u8, to: Virtual },
     /// The reverse of a load.
     Store { operand: u8, size: u8, from: Virtual },
+    /// A value stays in the register of what is carried from round to round, by its number.
+    Keep { carried: usize, from: Virtual },
 }
 
 impl Step {
     pub(crate) fn reads(&self) -> impl Iterator<Item = Virtual> {
         let all = match *self {
             Self::Vector { reads, .. } => reads,
-            Self::Store { from, .. } => [Some(from), None, None, None],
+            Self::Store { from, .. } | Self::Keep { from, .. } => [Some(from), None, None, None],
             Self::Load { .. } | Self::Splat { .. } => [None; 4],
         };
         all.into_iter().flatten()
@@ -53,7 +55,7 @@ impl Step {
     pub(crate) fn to(&self) -> Option<Virtual> {
         match *self {
             Self::Vector { to, .. } | Self::Load { to, .. } | Self::Splat { to, .. } => Some(to),
-            Self::Store { .. } => None,
+            Self::Store { .. } | Self::Keep { .. } => None,
         }
     }
 }
@@ -212,6 +214,11 @@ impl Selector {
             Node::Uniform(operand) => {
                 let to = self.new_value(Class::Vector(self.bytes(size)), Origin::Before)?;
                 self.out.before.push(Step::Splat { operand, size, to });
+                Some(to)
+            }
+            Node::Spread(operand) => {
+                let to = self.new_value(Class::Vector(self.bytes(size)), Origin::Turn)?;
+                self.out.turn.push(Step::Splat { operand, size, to });
                 Some(to)
             }
             Node::Constant(bits) => self.splat(size, bits),

@@ -1,6 +1,7 @@
 //! Functions that are run: against plain Rust.
 
 mod meaning;
+mod rounds;
 
 use super::*;
 use crate::lane::Node;

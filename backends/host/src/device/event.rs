@@ -12,10 +12,8 @@ use stridewise_core::{Error, Result};
 
 use super::state::DeviceState;
 use crate::DRIVER;
-use crate::fork_join::{Job, Pool};
+use crate::fork_join::{Job, LINGER, Pool};
 
-/// How long a waiter looks for parts of its command that it can run, before it just waits.
-const LOOK: Duration = Duration::from_micros(25);
 /// How often a waiter on a thread that the device's workers run on looks again: nobody else may be left to run what has become
 /// ready.
 const AGAIN: Duration = Duration::from_millis(1);
@@ -178,13 +176,13 @@ impl HostEvent {
         let Some(pool) = self.pool(patience) else { return };
         let mut news = pool.news();
         let mut begin = Instant::now();
-        while !self.signal.status().is_terminal() && begin.elapsed() < LOOK {
+        while !self.signal.status().is_terminal() && begin.elapsed() < LINGER {
             if let Some(fork) = pool.join(self.command()) {
                 fork.help();
                 pool.leave();
                 begin = Instant::now();
             }
-            while pool.news() == news && !self.signal.status().is_terminal() && begin.elapsed() < LOOK {
+            while pool.news() == news && !self.signal.status().is_terminal() && begin.elapsed() < LINGER {
                 hint::spin_loop();
             }
             if pool.news() != news {

@@ -6,9 +6,8 @@
 //! is decided here is what core is told (`capabilities`, `info`), how much may be under way, and how a device
 //! is divided, by counts or by caches and nodes.
 //!
-//! `elements_fn`, `gather_elements`, `fold_elements`, `run_row` and `run_at_once` are the door for immediate
-//! work: they compute on the calling thread, on memory that core holds. Under the guard (`guard.rs`) core's
-//! addresses are not those to compute with, so each of them first says no.
+//! `Immediate` is the door for small work: it computes on the calling thread, on memory that core holds. Under
+//! the guard (`guard.rs`) core's addresses are not those to compute with, so that the door is shut.
 //!
 //! Dividing gives whole processors where there are enough, so that parts do not run on each other's. A new
 //! ability of the host is a field of core's `Capabilities`, set in `capabilities`: core asks for abilities,
@@ -21,13 +20,13 @@ use std::time::Instant;
 
 use rayon::ThreadPool;
 use stridewise_core::backend::{
-    AffinityDomain, Aspect, Backlog, Capabilities, Device, DeviceInfo, DeviceType, Elements, FoldExtents,
-    Home, HostAccess, Interprocess, Partition, Queue, QueueProperties, RawAllocation, Row, Signal,
-    SignalHandle, Support, UsmSupport,
+    AffinityDomain, Aspect, Backlog, Capabilities, Command, Device, DeviceInfo, DeviceType, Elements, Fold,
+    FoldExtents, Home, HostAccess, Immediate, Interprocess, LaunchPlan, Partition, Queue, QueueProperties,
+    RawAllocation, Signal, SignalHandle, Support, UsmSupport, Way,
 };
 use stridewise_core::kernel::{Kernel, LaunchOptions};
 use stridewise_core::memory::{UsmKind, UsmPtr};
-use stridewise_core::{Dtype, Error, Fold, LaunchPlan, Op, Result};
+use stridewise_core::{Dtype, Error, Op, Result};
 
 mod event;
 mod queue;
@@ -125,6 +124,8 @@ impl HostDevice {
         limits.max_work_group_size = MAX_WORK_GROUP_SIZE;
         limits.vector_bytes = match isa {
             Isa::Scalar => 16,
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => 16,
             Isa::Avx2 => 32,
             Isa::Avx512 => 64,
         };
@@ -203,6 +204,50 @@ impl HostDevice {
     }
 }
 
+impl Immediate for HostDevice {
+    fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {
+        kernels::elements_fn(op, dtype, out, &self.state.tuning)
+    }
+
+    unsafe fn gather(&self, dst: *mut u8, src: *const u8, dims: &[(usize, isize)], size: usize) {
+        // SAFETY: what `Immediate::gather` asks for is what the function does; the level is one that the
+        // processor has.
+        unsafe { kernels::gather_elements(self.state.tuning.isa, dst, src, dims, size) };
+    }
+
+    unsafe fn fold(
+        &self,
+        fold: Fold,
+        dtypes: [Dtype; 2],
+        dst: *mut u8,
+        src: *const u8,
+        factors: Option<*const u8>,
+        extents: FoldExtents,
+    ) -> bool {
+        let others = factors.is_some_and(|factors| factors != src);
+        // SAFETY: what `Immediate::fold` asks for is what the function does, with any tuning of this device,
+        // whose level the processor has.
+        let work = |tuning: &Tuning| unsafe {
+            kernels::fold_elements(fold, dtypes, dst, (src, factors), extents, tuning)
+        };
+        match kernels::shares_fold(fold, dtypes[0], others, extents) {
+            Sharing::All => self.state.run_on_all(work).unwrap_or(false),
+            sharing => self.state.run_here(sharing == Sharing::Helped, work),
+        }
+    }
+
+    unsafe fn run(&self, plan: &LaunchPlan) -> bool {
+        if !kernels::is_short(plan) {
+            return false;
+        }
+        let plans = std::slice::from_ref(plan);
+        // SAFETY: the plan's contract holds and nothing else accesses its memory in conflict
+        // (`Immediate::run`); there is a kernel for a plan that is short, and the level is one that the
+        // processor has.
+        self.state.run_here(false, |tuning| unsafe { kernels::run_group(plans, tuning) }.is_ok())
+    }
+}
+
 impl Device for HostDevice {
     fn info(&self) -> &DeviceInfo {
         &self.info
@@ -220,9 +265,17 @@ impl Device for HostDevice {
         interpreter::supports(kernel, &self.state.tuning)
     }
 
-    fn elements_fn(&self, op: Op, dtype: Dtype, out: Dtype) -> Option<Elements> {
+    fn way(&self, command: &Command) -> Way {
+        let (road, estimate) = queue::road(command);
+        let mut way = Way::new(road, self.state.tuning.isa.name());
+        way.threads = if road == queue::CALLER { 1 } else { self.state.tuning.threads };
+        way.estimate = estimate;
+        way
+    }
+
+    fn immediate(&self) -> Option<&dyn Immediate> {
         // Under the guard, the addresses that core knows are not those to compute with.
-        if guard::enabled() { None } else { kernels::elements_fn(op, dtype, out, &self.state.tuning) }
+        (!guard::enabled()).then_some(self)
     }
 
     fn share(&self, len: usize, by_all: bool, run: &(dyn Fn(Range<usize>) + Sync)) {
@@ -237,69 +290,6 @@ impl Device for HostDevice {
         if !by_all || self.state.run_on_all(work).is_none() {
             self.state.run_here(true, work);
         }
-    }
-
-    unsafe fn gather_elements(
-        &self,
-        dst: *mut u8,
-        src: *const u8,
-        dims: &[(usize, isize)],
-        size: usize,
-    ) -> bool {
-        if guard::enabled() {
-            return false;
-        }
-        // SAFETY: what `Device::gather_elements` asks for is what the function does; the level is one that
-        // the processor has.
-        unsafe { kernels::gather_elements(self.state.tuning.isa, dst, src, dims, size) };
-        true
-    }
-
-    unsafe fn fold_elements(
-        &self,
-        fold: Fold,
-        dtypes: [Dtype; 2],
-        dst: *mut u8,
-        src: *const u8,
-        factors: Option<*const u8>,
-        extents: FoldExtents,
-    ) -> bool {
-        let others = factors.is_some_and(|factors| factors != src);
-        // The addresses are not those to compute with.
-        if guard::enabled() {
-            return false;
-        }
-        // SAFETY: what `Device::fold_elements` asks for is what the function does, with any tuning of this
-        // device, whose level the processor has.
-        let work = |tuning: &Tuning| unsafe {
-            kernels::fold_elements(fold, dtypes, dst, (src, factors), extents, tuning)
-        };
-        match kernels::shares_fold(fold, dtypes[0], others, extents) {
-            Sharing::All => self.state.run_on_all(work).unwrap_or(false),
-            sharing => self.state.run_here(sharing == Sharing::Helped, work),
-        }
-    }
-
-    unsafe fn run_row(&self, row: &Row) -> Option<usize> {
-        // The addresses are not those to compute with.
-        if guard::enabled() {
-            return None;
-        }
-        // SAFETY: what `Device::run_row` asks for is what the function does; the level is one that the
-        // processor has.
-        self.state.run_here(false, |tuning| unsafe { kernels::run_row(row, tuning) })
-    }
-
-    unsafe fn run_at_once(&self, plan: &LaunchPlan) -> bool {
-        // The addresses are not those to compute with.
-        if guard::enabled() || !kernels::is_short(plan) {
-            return false;
-        }
-        let plans = std::slice::from_ref(plan);
-        // SAFETY: the plan's contract holds and nothing else accesses its memory in conflict
-        // (`Device::run_at_once`); there is a kernel for a plan that is short, and the level is one that the
-        // processor has.
-        self.state.run_here(false, |tuning| unsafe { kernels::run_group(plans, tuning) }.is_ok())
     }
 
     fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation> {

@@ -1,6 +1,7 @@
 //! The host's queues.
 
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use smallvec::SmallVec;
 use stridewise_core::backend::sync::{Mutex, MutexGuard};
@@ -21,6 +22,21 @@ const INLINE_NS: u64 = 20_000;
 /// The list of unfinished events is searched for finished ones when it has grown to this length, or to twice what the
 /// last search left.
 const PRUNE_LEN: usize = 64;
+
+/// The road of a command that is small enough: see [`road`].
+pub(super) const CALLER: &str = "the calling thread";
+
+/// Who runs a command whose waits are terminal, and its rough time on one thread.
+pub(super) fn road(command: &Command) -> (&'static str, Option<Duration>) {
+    let estimate = task::estimate_ns(command);
+    let road = match (command, estimate) {
+        (_, Some(ns)) if ns < INLINE_NS => CALLER,
+        (Command::HostTask(_), _) => "a thread of its own",
+        (_, Some(_)) => "the pool",
+        _ => CALLER,
+    };
+    (road, estimate.map(Duration::from_nanos))
+}
 
 /// A queue of a host device. It holds no work itself: a task owns what it needs, so a queue can be dropped at any time.
 pub(crate) struct HostQueue {

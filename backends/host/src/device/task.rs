@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 use stridewise_core::backend::primitives::thread_local;
-use stridewise_core::backend::{Command, Event, Profile, Step, assert_unlocked, when_all};
+use stridewise_core::backend::{Command, Event, LaunchPlan, Profile, Step, assert_unlocked, when_all};
 use stridewise_core::kernel::KernelLaunch;
 use stridewise_core::memory::heap;
+use stridewise_core::observe::{self, Doing};
 use stridewise_core::routes::{self, Route};
-use stridewise_core::{Error, LaunchPlan, Result, UsmPtr};
+use stridewise_core::{Error, Result, UsmPtr};
 
 use super::event::HostEvent;
 use super::state::DeviceState;
@@ -115,10 +116,13 @@ impl Task {
     fn execute(mut self, tuning: &Tuning) {
         assert_unlocked("a command");
         let started = self.submitted.map(|_| self.device.origin.elapsed());
+        let seen = observe::span(Doing::Run, "command", self.event.command(), 0);
         self.event.start();
         let command = std::mem::replace(&mut self.command, Command::Barrier);
         let outcome = catch_unwind(AssertUnwindSafe(|| run(command, tuning)))
             .unwrap_or_else(|payload| Err(Error::panicked("command", payload.as_ref())));
+        // Before the event is terminal: who waits for it may look no longer.
+        drop(seen);
         self.settle(outcome, started);
     }
 

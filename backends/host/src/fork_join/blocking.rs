@@ -8,7 +8,8 @@ use std::time::Duration;
 use stridewise_core::backend::primitives::{Condvar, Mutex, MutexGuard, thread};
 use stridewise_core::backend::start_thread;
 
-use super::pool::STACK_BYTES;
+/// Address space for a thread's stack, kernel tiles included; only touched pages cost memory.
+pub(super) const STACK_BYTES: usize = 8 << 20;
 
 /// How long a thread waits for another task.
 const LINGER: Duration = Duration::from_secs(1);

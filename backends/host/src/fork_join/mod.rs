@@ -23,12 +23,12 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
 
 use smallvec::SmallVec;
 use stridewise_core::backend::primitives::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use stridewise_core::backend::primitives::thread::{self, Thread};
 use stridewise_core::backend::primitives::{Instant, Mutex, hint, thread_local};
+use stridewise_core::observe::{self, Doing};
 use stridewise_core::routes::{self, Route};
 
 use crate::topology;
@@ -38,10 +38,7 @@ pub(crate) mod helping;
 mod pool;
 
 pub(crate) use blocking::BlockingThreads;
-pub(crate) use pool::{Entered, Job, Pool, Workers};
-
-/// How long a thread waits awake for the last parts, which others are about to finish.
-const SPIN: Duration = Duration::from_micros(25);
+pub(crate) use pool::{Entered, Job, LINGER, Pool, Workers};
 
 /// The number of what is no command, which nobody waits for.
 pub(crate) const NO_COMMAND: usize = 0;
@@ -257,6 +254,7 @@ impl Fork {
 
     /// Runs parts until none is left, on a thread that is not the owner: a worker of the pool, or one that waits.
     pub(crate) fn help(&self) {
+        let _seen = observe::span(Doing::Run, "parts", self.scope.command, 0);
         within(&self.scope.pool, self.scope.command, || self.work(false));
     }
 
@@ -297,7 +295,7 @@ impl Fork {
         let is_done = || self.done.load(Ordering::Acquire) == self.parts;
         let mut begin = None;
         while !is_done() {
-            if begin.get_or_insert_with(Instant::now).elapsed() < SPIN {
+            if begin.get_or_insert_with(Instant::now).elapsed() < LINGER {
                 hint::spin_loop();
             } else {
                 // Woken by the last part; for another reason too, perhaps.
@@ -312,6 +310,8 @@ impl Fork {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn pool(threads: usize) -> Workers {

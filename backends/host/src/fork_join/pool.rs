@@ -30,7 +30,7 @@ use stridewise_core::backend::primitives::{Instant, Mutex, MutexGuard, hint};
 use stridewise_core::backend::start_thread;
 use stridewise_core::{Error, Result};
 
-use super::blocking::BlockingThreads;
+use super::blocking::{BlockingThreads, STACK_BYTES};
 use super::{Direction, Fork};
 use crate::topology;
 
@@ -38,10 +38,8 @@ mod relief;
 
 use relief::Relief;
 
-/// Address space for a worker's stack, kernel tiles included; only touched pages cost memory.
-pub(super) const STACK_BYTES: usize = 8 << 20;
 /// How long a worker that has run out of work looks for more before it sleeps: waking it costs 10 to 25 µs, of which its
-/// caller pays several. It does not yield meanwhile: among other processes that is to be away for milliseconds, while those
+/// caller pays several. As long, whoever waits for parts that others finish looks for some that it can run. A worker does not yield meanwhile: among other processes that is to be away for milliseconds, while those
 /// who publish something count on it.
 pub(crate) const LINGER: Duration = Duration::from_micros(25);
 

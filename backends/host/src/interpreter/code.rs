@@ -26,7 +26,7 @@ use stridewise_core::kernel::{
 };
 use stridewise_core::{Dtype, Op, Scalar};
 
-use super::frame::Bits;
+use super::values::Bits;
 use crate::kernels::{self, Tuning};
 
 /// A slot of a frame, and the dtype of what is in it.

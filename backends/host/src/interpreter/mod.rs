@@ -28,6 +28,7 @@ mod compiled;
 mod estimate;
 mod frame;
 mod run;
+mod values;
 
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};

@@ -1,12 +1,64 @@
-//! The families besides maps and reductions: which plans of them there are kernels for, and what these cost.
+//! Which plans there are kernels for, and what these cost.
 
-use stridewise_core::{Arg, Dtype, Family, LaunchPlan, Op, Program, Scalar, Step};
+use stridewise_core::backend::{Arg, Family, Fold, LaunchPlan, MAX_PLAN_DIMS, Program, ProgramStep, Support};
+use stridewise_core::{Dtype, DtypeKind, Op, Scalar};
 
-use super::gather::FAR_BYTES;
-use super::{accumulate, scan};
+use super::moving::accumulate;
+use super::product::vectors;
+use super::scan;
+use super::tuning::{GATHER_PS, NEAR_PS, READ_PS, SECOND_CACHE_BYTES, step_ps};
 
-/// Why there is no kernel for a plan of one of these families; nothing where there is one.
-pub(super) fn refused(plan: &LaunchPlan) -> Option<String> {
+/// Whether the kernels can run a plan: every operation takes its dtype, and a fold is one of those that exist.
+pub(crate) fn supports(plan: &LaunchPlan) -> Support {
+    let refused = match &plan.family {
+        Family::Map => program_refused(&plan.program),
+        Family::Reduce { fold, reduced, finish, .. } => program_refused(&plan.program)
+            .or_else(|| fold_refused(&plan.program, *fold, *reduced, plan.dims.len()))
+            .or_else(|| finish.as_deref().and_then(|f| finish_refused(&plan.program, *fold, f))),
+        _ => refused(plan),
+    };
+    let refused = refused.or_else(|| {
+        (plan.dims.len() > MAX_PLAN_DIMS)
+            .then(|| format!("{} dimensions; at most {MAX_PLAN_DIMS}", plan.dims.len()))
+    });
+    refused.map_or(Support::Native, Support::No)
+}
+
+fn program_refused(program: &Program) -> Option<String> {
+    let step = program.steps().iter().find(|s| !s.op.allows(s.dtype))?;
+    Some(format!("`{}` is not defined for {}", step.op.name(), step.dtype))
+}
+
+fn fold_refused(program: &Program, fold: Fold, reduced: usize, dims: usize) -> Option<String> {
+    let dtype = program.output_dtype(0);
+    let op = match fold {
+        Fold::Op(op @ (Op::Add | Op::Multiply | Op::Minimum | Op::Maximum)) => op,
+        // An index fold needs an order, as these do.
+        Fold::ArgMin => Op::Minimum,
+        Fold::ArgMax => Op::Maximum,
+        // These need division.
+        Fold::Deviations if dtype.kind() == DtypeKind::Float => Op::Divide,
+        _ => return Some(format!("no fold by {fold:?}")),
+    };
+    if program.outputs().len() != 1 || reduced == 0 || reduced > dims {
+        return Some(format!(
+            "a fold over {reduced} of {dims} dimensions of a program with {} outputs",
+            program.outputs().len()
+        ));
+    }
+    (!op.allows(dtype)).then(|| format!("no fold by {fold:?} for {dtype}"))
+}
+
+fn finish_refused(program: &Program, fold: Fold, finish: &Program) -> Option<String> {
+    let folded = fold.result(program.output_dtype(0));
+    if finish.inputs() != [folded] || !matches!(finish.outputs(), [Arg::Step(_)]) {
+        return Some(format!("a finish of other operands than one {folded}"));
+    }
+    program_refused(finish)
+}
+
+/// Why there is no kernel for a plan of a family besides maps and reductions; nothing where there is one.
+fn refused(plan: &LaunchPlan) -> Option<String> {
     let program = &*plan.program;
     match &plan.family {
         Family::Gather { axes } if program.outputs().len() > 1 => places_refused(program, axes.len())
@@ -56,7 +108,7 @@ fn scan_refused(program: &Program, fold: Op) -> Option<String> {
     }
     (!fold.allows(dtype) || !scan::exists(fold, dtype))
         .then(|| format!("no scan by `{}` for {dtype}", fold.name()))
-        .or_else(|| super::program_refused(program))
+        .or_else(|| program_refused(program))
 }
 
 /// These families hand elements of input 0 on, and compute nothing.
@@ -67,7 +119,7 @@ fn moved_refused(program: &Program) -> Option<String> {
 }
 
 /// Whether a step is what is in memory for input 0.
-fn hands_on(program: &Program, step: &Step) -> bool {
+fn hands_on(program: &Program, step: &ProgramStep) -> bool {
     let memory = (0..program.inputs().len()).all(|input| !program.is_index(input));
     memory && step.op == Op::Copy && step.operands() == [Arg::Input(0)]
 }
@@ -97,13 +149,37 @@ fn mask_refused(plan: &LaunchPlan, masked: usize) -> Option<String> {
         .then(|| format!("a mask of {masked} dimensions among inputs {:?}", plan.program.inputs()))
 }
 
-/// Rough time for one point on one thread, in picoseconds.
-pub(super) fn cost_ps(plan: &LaunchPlan) -> usize {
+/// Rough time of a plan on one thread, in nanoseconds: for the choice between the calling thread and the pool.
+pub(crate) fn estimate_ns(plan: &LaunchPlan) -> u64 {
+    let total = u64::try_from(plan.len()).unwrap_or(u64::MAX);
+    if vectors::is_product(plan) {
+        return 50 + total.saturating_mul((READ_PS * plan.output_dtype(0).size()) as u64) / 1000;
+    }
+    let mut picoseconds = cost_ps(plan);
+    for (operand, dtype) in plan.inputs.iter().zip(plan.program.inputs()) {
+        let dense = operand.strides.last().is_none_or(|s| (0..=1).contains(s));
+        // A reduction runs along whatever dimension is dense.
+        let rows = matches!(plan.family, Family::Reduce { .. }) && operand.strides.contains(&1);
+        let near = operand.strides.last().is_some_and(|s| matches!(s, -1 | 2));
+        picoseconds += match dtype.size() {
+            size if dense => READ_PS * size,
+            size if rows || near => NEAR_PS * size,
+            size => READ_PS * size + GATHER_PS,
+        };
+    }
+    for step in plan.program.steps() {
+        picoseconds += step_ps(step.op, step.dtype);
+    }
+    50 + total.saturating_mul(u64::try_from(picoseconds).unwrap_or(u64::MAX)) / 1000
+}
+
+/// Rough time for one point on one thread, in picoseconds, of a plan of a family besides maps and reductions.
+fn cost_ps(plan: &LaunchPlan) -> usize {
     let size = plan.program.inputs().first().map_or(1, |d| d.size());
     match &plan.family {
         // By one thread, and in its caches.
-        Family::Scatter { axes } if axes.len() == 1 && axes[0].extent * size < FAR_BYTES => 150,
-        Family::Accumulate { axis, .. } if axis.extent * size < FAR_BYTES => 200,
+        Family::Scatter { axes } if axes.len() == 1 && axes[0].extent * size < SECOND_CACHE_BYTES => 150,
+        Family::Accumulate { axis, .. } if axis.extent * size < SECOND_CACHE_BYTES => 200,
         // A run of elements costs a place once; a place costs a line of the cache.
         Family::Gather { axes } | Family::Scatter { axes } => {
             let runs = plan.inputs[1..].iter().all(|p| p.strides.last().is_none_or(|&s| s == 0));

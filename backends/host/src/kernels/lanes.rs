@@ -2,8 +2,8 @@
 
 use std::marker::PhantomData;
 
-use super::entry::{Kernel, entry};
-use super::pack::with_size;
+use super::entry::{Kernel, contract, entry};
+use super::moving::pack::with_size;
 use crate::simd::Isa;
 
 /// Lanes at most.
@@ -26,9 +26,28 @@ pub(crate) struct Axis {
     pub(crate) stride: i64,
 }
 
+contract! {
+    /// Adds what the indices of `len` lanes along an axis come to.
+    ///
+    /// - `len` integers of the type that the kernel is for are readable at `index`, aligned. They may be any numbers.
+    AlongFn(offsets: &mut Offsets, index: *const u8, axis: &Axis, len: usize)
+        = std::ptr::from_mut(offsets).cast(), [index, std::ptr::from_ref(axis).cast(), index], 0, len
+}
+
+contract! {
+    /// Gathers the elements of `len` lanes, [`LANES`] at most.
+    ///
+    /// - `from` and each of the first `len` offsets make the address of a readable element, at any alignment.
+    /// - There is room for as many at `to`, apart from them, and nothing else accesses it.
+    AtFn(to: *mut u8, from: *const u8, offsets: &Offsets, len: usize)
+        = to, [from, offsets.bytes.as_ptr().cast(), from], 0, len
+}
+
 /// Adds what the lanes' indices along an axis come to.
 struct Along<T>(PhantomData<T>);
 impl<T: Copy + Into<i64>> Kernel for Along<T> {
+    type Fn = AlongFn;
+
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [index, axis, _]: [*const u8; 3], _: u32, len: usize) {
         // SAFETY: `along`'s contract.
@@ -60,15 +79,16 @@ pub(crate) unsafe fn along(
     len: usize,
 ) {
     let run = if size == 4 { entry::<Along<i32>>(isa) } else { entry::<Along<i64>>(isa) };
-    let axis = (&raw const *axis).cast();
     // SAFETY: there are `len` integers at `index`, aligned, of the size; the processor has the instruction
     // set. `Along` is given the offsets as its target and the axis as its source.
-    unsafe { run((&raw mut *offsets).cast(), index, axis, axis, 0, len) };
+    unsafe { run.call(offsets, index, axis, len) };
 }
 
 /// Gathers the elements at offsets.
 struct At<T>(PhantomData<T>);
 impl<T: Copy> Kernel for At<T> {
+    type Fn = AtFn;
+
     #[inline(always)]
     unsafe fn run(dst: *mut u8, [src, offsets, _]: [*const u8; 3], _: u32, len: usize) {
         for lane in 0..len {
@@ -99,5 +119,5 @@ pub(crate) unsafe fn gather_at(
     let run = with_size!(size, T => entry::<At<T>>(isa));
     // SAFETY: source and offsets make addresses of readable elements, and there is room for all at `dst`,
     // apart from them; the processor has the instruction set, and there are `LANES` offsets.
-    unsafe { run(dst, src, offsets.bytes.as_ptr().cast(), src, 0, len.min(LANES)) };
+    unsafe { run.call(dst, src, offsets, len.min(LANES)) };
 }

@@ -1,143 +1,59 @@
 //! The host's kernels: maps, reductions and the other families of plans over strided memory, copies and fills.
 //!
-//! [`step`](self::step) finds the function for an operation, dtype and instruction set; [`code`](self::code) compiles a
-//! program to a list of such functions over slots, some for two steps at once ([`fused`](self::fused));
-//! [`tile`](self::tile) runs the list tile by tile; [`reduction`](self::reduction) folds what it computes, and
-//! [`reduce`](self::reduce) walks the segments of one or several reductions; [`split`](self::split) divides the work
-//! between threads; [`stages`](self::stages) takes rows through several plans at a time.
+//! A room for each sort of work, the lower ones first; each says what is in it, what limits it, and what a newcomer may touch:
+//!
+//! | room | what |
+//! |---|---|
+//! | [`entry`], [`plain`], [`tuning`] | functions for each level, scalars, what work is run with |
+//! | [`split`], [`stream`] | parts for threads, stores past the caches |
+//! | [`moving`] | elements between strided memory and tiles, and at places |
+//! | [`elementwise`] | the function for an operation, dtype and level |
+//! | [`program`], [`native`] | programs, and the tiles that they are run over; their steps as machine code |
+//! | [`reduce`], [`scan`], [`product`] | what a program computes, folded, scanned, or multiplied as matrices are |
+//! | [`sort`], [`search`], [`select`] | rows in order, tables and counts, elements where a mask is true |
+//! | [`family`], [`stages`] | which plans there are kernels for; rows through several plans at a time |
+//! | [`immediate`] | small work |
+//!
+//! [`run`] takes a plan to its room, [`estimate_ns`] says what it costs.
 
-mod accumulate;
-mod blocks;
-mod cast;
-mod code;
-mod columns;
-mod contract;
-mod count;
-mod counted;
-mod deviation;
-mod divide;
+mod elementwise;
 mod entry;
 mod family;
-mod few;
-mod fold;
-mod folding;
-mod fused;
-mod gather;
-mod half_map;
 mod immediate;
-mod index_fold;
-mod integer;
 pub(crate) mod lanes;
-mod map;
-mod mask;
-mod narrow;
+mod moving;
 pub(crate) mod native;
-mod order;
-mod pack;
-mod partials;
 mod plain;
-mod quick;
-mod read;
+mod product;
+mod program;
 mod reduce;
-mod reduction;
-mod row;
 mod scan;
 mod search;
 mod select;
 mod sort;
-mod space;
 mod split;
 mod stages;
-mod step;
 mod stream;
-mod tile;
-mod top;
-mod transpose;
-mod vectors;
+mod tuning;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
-use stridewise_core::backend::Support;
-use stridewise_core::ops::OpClass;
-use stridewise_core::{Arg, Dtype, DtypeKind, Family, Fold, LaunchPlan, MAX_PLAN_DIMS, Op, Program, Result};
+use stridewise_core::{
+    Result,
+    backend::{Family, LaunchPlan},
+};
 
-use crate::simd::Isa;
 use search::Found;
+use split::Address;
 
-pub(crate) use immediate::{Sharing, elements_fn, fold_elements, gather_elements, shares_fold};
-pub(crate) use row::run_row;
+pub(crate) use family::{estimate_ns, supports};
+pub(crate) use immediate::{elements_fn, gather_elements, is_short};
+pub(crate) use reduce::small::{Sharing, fold_elements, shares_fold};
+pub(crate) use reduce::together::groups;
 pub(crate) use split::try_share;
 pub(crate) use stages::by_rows;
-
-/// What a plan is run with.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tuning {
-    /// Instruction set; the processor must have it.
-    pub(crate) isa: Isa,
-    /// Threads to use at most. 1: the calling thread.
-    pub(crate) threads: usize,
-    /// What may be counted on of the last-level cache: what does not fit is stored past it.
-    pub(crate) last_cache_bytes: usize,
-}
-
-/// Rough time to read a byte of an operand, from a cache, in picoseconds, and to fold it into a row of results.
-const READ_PS: usize = 12;
-const ROW_PS: usize = 36;
-/// The same of what is moved by shuffles of whole vectors: elements in reverse, and every second one.
-const NEAR_PS: usize = 36;
-/// Rough time to gather any other element.
-const GATHER_PS: usize = 600;
-
-/// Rough time of a plan on one thread, in nanoseconds: for the choice between the calling thread and the pool.
-pub(crate) fn estimate_ns(plan: &LaunchPlan) -> u64 {
-    let total = u64::try_from(plan.len()).unwrap_or(u64::MAX);
-    if vectors::is_product(plan) {
-        return 50 + total.saturating_mul((READ_PS * plan.output_dtype(0).size()) as u64) / 1000;
-    }
-    let mut picoseconds = family::cost_ps(plan);
-    for (operand, dtype) in plan.inputs.iter().zip(plan.program.inputs()) {
-        let dense = operand.strides.last().is_none_or(|s| (0..=1).contains(s));
-        // A reduction runs along whatever dimension is dense.
-        let rows = matches!(plan.family, Family::Reduce { .. }) && operand.strides.contains(&1);
-        let near = operand.strides.last().is_some_and(|s| matches!(s, -1 | 2));
-        picoseconds += match dtype.size() {
-            size if dense => READ_PS * size,
-            size if rows => ROW_PS * size,
-            size if near => NEAR_PS * size,
-            size => READ_PS * size + GATHER_PS,
-        };
-    }
-    for step in plan.program.steps() {
-        picoseconds += step_ps(step.op, step.dtype);
-    }
-    50 + total.saturating_mul(u64::try_from(picoseconds).unwrap_or(u64::MAX)) / 1000
-}
-
-/// Whether there is a kernel for a plan, and it takes less time than a submission is worth.
-pub(crate) fn is_short(plan: &LaunchPlan) -> bool {
-    estimate_ns(plan) <= immediate::AT_ONCE_NS as u64 && supports(plan) == Support::Native
-}
-
-/// Rough time of an operation on an element, in picoseconds: of vectors of 64 bytes, measured in the second-level cache.
-fn step_ps(op: Op, dtype: Dtype) -> usize {
-    use OpClass::{analytic, float, int, num_fn, real_fn};
-    let wide = dtype.size() >= 8;
-    let per_byte = match op {
-        Op::Sqrt | Op::Divide if wide => 60,
-        Op::Sqrt | Op::Divide | Op::Cast | Op::Where => 25,
-        Op::Copysign => 8,
-        Op::Tanh if !wide => 40,
-        Op::Exp | Op::Log | Op::Tanh => 60,
-        Op::Sin | Op::Cos => 75,
-        Op::Atan2 | Op::Asinh | Op::Acosh | Op::Atanh => 200,
-        op if op.class() == int => 250,
-        // From 60 to 180.
-        op if matches!(op.class(), analytic | float | num_fn | real_fn) => 120,
-        _ => 8,
-    };
-    per_byte * dtype.size()
-}
+pub(crate) use tuning::Tuning;
 
 /// Runs a plan to the end. With one thread it runs on the calling one; else those of the pool that the caller computes for
 /// (`fork_join::within`) share the work.
@@ -159,12 +75,12 @@ unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) -> Result<()> {
     // SAFETY: each family's function has the contract of this one, and gets the plan that has the family.
     unsafe {
         match &plan.family {
-            Family::Reduce { .. } if contract::contract(plan, tuning)? => {}
-            Family::Reduce { .. } if vectors::vectors(plan, tuning)? => {}
-            Family::Reduce { .. } => reduce::reduce(std::slice::from_ref(plan), tuning)?,
-            Family::Map => tile::map(plan, tuning)?,
-            Family::Gather { axes } => gather::gather(plan, axes, tuning),
-            Family::Scatter { axes } => gather::scatter(plan, axes, tuning),
+            Family::Reduce { .. } if product::contract::contract(plan, tuning)? => {}
+            Family::Reduce { .. } if product::vectors::vectors(plan, tuning)? => {}
+            Family::Reduce { .. } => reduce::together::reduce(std::slice::from_ref(plan), tuning)?,
+            Family::Map => program::tile::map(plan, tuning)?,
+            Family::Gather { axes } => moving::gather::gather(plan, axes, tuning),
+            Family::Scatter { axes } => moving::gather::scatter(plan, axes, tuning),
             Family::Sort { descending, indices } => sort::sort(plan, *descending, *indices, tuning)?,
             Family::Select { places } => sort::select(plan, places, tuning)?,
             Family::Search { table, right } => {
@@ -173,22 +89,17 @@ unsafe fn run(plan: &LaunchPlan, tuning: &Tuning) -> Result<()> {
             Family::Contains { table, invert } => {
                 search::search(plan, table, Found::Whether { not: *invert }, tuning)?;
             }
-            Family::Top { descending, axis } => top::top(plan, *descending, axis, tuning)?,
-            Family::Compress { axis, masked, .. } => mask::compress(plan, *masked, axis, tuning)?,
-            Family::Expand { axis, masked } => mask::expand(plan, *masked, axis, tuning)?,
-            Family::Histogram { edges, axis } => count::histogram(plan, edges, axis, tuning)?,
-            Family::Accumulate { op, axis } => accumulate::accumulate(plan, *op, axis, tuning),
-            Family::Count { axis } => count::count(plan, axis, tuning)?,
+            Family::Top { descending, axis } => sort::top::top(plan, *descending, axis, tuning)?,
+            Family::Compress { axis, masked, .. } => select::compress(plan, *masked, axis, tuning)?,
+            Family::Expand { axis, masked } => select::expand(plan, *masked, axis, tuning)?,
+            Family::Histogram { edges, axis } => search::count::histogram(plan, edges, axis, tuning)?,
+            Family::Accumulate { op, axis } => moving::accumulate::accumulate(plan, *op, axis, tuning),
+            Family::Count { axis } => search::count::count(plan, axis, tuning)?,
             Family::Scan { fold } => scan::scan(plan, *fold, tuning)?,
             _ => {} // `supports` refuses them.
         }
     }
     Ok(())
-}
-
-/// Plans that are run one after another: one, or reductions of one input that follow each other.
-pub(crate) fn groups(plans: &[LaunchPlan]) -> impl Iterator<Item = &[LaunchPlan]> {
-    plans.chunk_by(reduce::of_one_input)
 }
 
 /// Runs a group of plans to the end, as [`run`] does one: reductions of one input in one pass.
@@ -203,7 +114,7 @@ pub(crate) unsafe fn run_group(group: &[LaunchPlan], tuning: &Tuning) -> Result<
     unsafe {
         match group {
             [plan] => run(plan, tuning),
-            plans => reduce::reduce(plans, tuning),
+            plans => reduce::together::reduce(plans, tuning),
         }
     }
 }
@@ -267,66 +178,4 @@ pub(crate) unsafe fn fill(dst: *mut u8, bytes: usize, pattern: &[u8], tuning: &T
             stream::fence();
         }
     });
-}
-
-/// An address that threads share, each using its own part of what lies there.
-#[derive(Clone, Copy)]
-struct Address(*mut u8);
-// SAFETY: an address only; whoever dereferences it says why that is sound.
-unsafe impl Send for Address {}
-// SAFETY: an address only; whoever dereferences it says why that is sound.
-unsafe impl Sync for Address {}
-impl Address {
-    fn at(self, offset: usize) -> *mut u8 {
-        self.0.wrapping_add(offset)
-    }
-}
-
-/// Whether the kernels can run a plan: every operation takes its dtype, and a fold is one of those that exist.
-pub(crate) fn supports(plan: &LaunchPlan) -> Support {
-    let refused = match &plan.family {
-        Family::Map => program_refused(&plan.program),
-        Family::Reduce { fold, reduced, finish, .. } => program_refused(&plan.program)
-            .or_else(|| fold_refused(&plan.program, *fold, *reduced, plan.dims.len()))
-            .or_else(|| finish.as_deref().and_then(|f| finish_refused(&plan.program, *fold, f))),
-        _ => family::refused(plan),
-    };
-    let refused = refused.or_else(|| {
-        (plan.dims.len() > MAX_PLAN_DIMS)
-            .then(|| format!("{} dimensions; at most {MAX_PLAN_DIMS}", plan.dims.len()))
-    });
-    refused.map_or(Support::Native, Support::No)
-}
-
-fn program_refused(program: &Program) -> Option<String> {
-    let step = program.steps().iter().find(|s| !s.op.allows(s.dtype))?;
-    Some(format!("`{}` is not defined for {}", step.op.name(), step.dtype))
-}
-
-fn fold_refused(program: &Program, fold: Fold, reduced: usize, dims: usize) -> Option<String> {
-    let dtype = program.output_dtype(0);
-    let op = match fold {
-        Fold::Op(op @ (Op::Add | Op::Multiply | Op::Minimum | Op::Maximum)) => op,
-        // An index fold needs an order, as these do.
-        Fold::ArgMin => Op::Minimum,
-        Fold::ArgMax => Op::Maximum,
-        // These need division.
-        Fold::Deviations if dtype.kind() == DtypeKind::Float => Op::Divide,
-        _ => return Some(format!("no fold by {fold:?}")),
-    };
-    if program.outputs().len() != 1 || reduced == 0 || reduced > dims {
-        return Some(format!(
-            "a fold over {reduced} of {dims} dimensions of a program with {} outputs",
-            program.outputs().len()
-        ));
-    }
-    (!op.allows(dtype)).then(|| format!("no fold by {fold:?} for {dtype}"))
-}
-
-fn finish_refused(program: &Program, fold: Fold, finish: &Program) -> Option<String> {
-    let folded = fold.result(program.output_dtype(0));
-    if finish.inputs() != [folded] || !matches!(finish.outputs(), [Arg::Step(_)]) {
-        return Some(format!("a finish of other operands than one {folded}"));
-    }
-    program_refused(finish)
 }

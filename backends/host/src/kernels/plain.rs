@@ -3,7 +3,7 @@
 use std::num::Wrapping;
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
-use stridewise_core::Complex;
+use stridewise_core::{Complex, Dtype};
 
 /// A scalar that is computed with, and how it lies in memory.
 pub(super) trait Plain: Copy {
@@ -98,5 +98,16 @@ impl Not for Flag {
     #[inline(always)]
     fn not(self) -> Self {
         Self(self.0 ^ 1)
+    }
+}
+
+/// The unsigned integer of a signed one's width, for what only sees bits; any other dtype itself.
+pub(super) fn unsigned(dtype: Dtype) -> Dtype {
+    match dtype {
+        Dtype::I8 => Dtype::U8,
+        Dtype::I16 => Dtype::U16,
+        Dtype::I32 => Dtype::U32,
+        Dtype::I64 => Dtype::U64,
+        other => other,
     }
 }

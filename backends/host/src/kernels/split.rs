@@ -10,6 +10,10 @@ use crate::fork_join::{self, Direction};
 const PART_BYTES: usize = 64 << 10;
 /// Parts per thread, so that a late thread does not hold up the others.
 pub(super) const PARTS: usize = 4;
+/// Bytes of a row of results that a thread has at least, where threads share rows.
+pub(super) const ROW_BYTES: usize = 4 << 10;
+/// Elements that a thread has at least of a row that is gone over several times: sorted, or counted before it is moved.
+pub(super) const LONG_PART: usize = 32 << 10;
 /// Boundaries within a row are multiples of this many elements.
 pub(super) const GRAIN: usize = 64;
 
@@ -107,6 +111,19 @@ fn boundary(at: usize, row: usize, part: usize, grain: usize) -> usize {
         at - column
     } else {
         at - column % grain
+    }
+}
+
+/// An address that threads share, each using its own part of what lies there.
+#[derive(Clone, Copy)]
+pub(super) struct Address(pub(super) *mut u8);
+// SAFETY: an address only; whoever dereferences it says why that is sound.
+unsafe impl Send for Address {}
+// SAFETY: an address only; whoever dereferences it says why that is sound.
+unsafe impl Sync for Address {}
+impl Address {
+    pub(super) fn at(self, offset: usize) -> *mut u8 {
+        self.0.wrapping_add(offset)
     }
 }
 

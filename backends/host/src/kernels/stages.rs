@@ -4,20 +4,19 @@
 use std::ops::Range;
 
 use smallvec::SmallVec;
-use stridewise_core::{Family, LaunchPlan, Operand, Result};
+use stridewise_core::{
+    Result,
+    backend::{Family, LaunchPlan, Operand},
+};
 
-use super::reduce::Together;
-use super::space::Space;
-use super::tile::Map;
-use super::{Tuning, contract, groups, split};
+use super::moving::space::Space;
+use super::product::contract;
+use super::program::tile::Map;
+use super::reduce::together::Together;
+use super::reduce::together::groups;
+use super::split;
+use super::tuning::{SECOND_CACHE_BYTES, Tuning};
 use crate::fork_join::{self, Direction};
-
-/// Bytes of rows that go through all stages at a time, about half of a core's second-level cache.
-const NEAR_BYTES: usize = 512 << 10;
-/// Rows of more bytes than such a cache has go through each stage at once, shared by the threads.
-const FAR_BYTES: usize = 1 << 20;
-/// Parts for each thread at least, so that a late one does not hold up the others.
-const PARTS: usize = 4;
 
 /// Runs stages by rows: those of the outermost dimension. Whether it did: not where a row needs more of an earlier stage than
 /// the same row, or rows are too few or too long.
@@ -28,11 +27,12 @@ const PARTS: usize = 4;
 /// # Safety
 /// The contract of [`run`](super::run), for the plans of each stage once those before it have been run.
 pub(crate) unsafe fn by_rows(stages: &[Vec<LaunchPlan>], tuning: &Tuning) -> Result<bool> {
-    let Some((rows, bytes)) = rows(stages).filter(|&(_, bytes)| bytes <= FAR_BYTES) else {
+    let Some((rows, bytes)) = rows(stages).filter(|&(_, bytes)| bytes <= SECOND_CACHE_BYTES) else {
         return Ok(false);
     };
-    let parts = rows.div_ceil((NEAR_BYTES / bytes.max(1)).max(1));
-    if parts < tuning.threads * PARTS {
+    // About half of such a cache at a time.
+    let parts = rows.div_ceil((SECOND_CACHE_BYTES / 2 / bytes.max(1)).max(1));
+    if parts < tuning.threads * split::PARTS {
         return Ok(false);
     }
     let groups = stages.iter().flat_map(|stage| groups(stage));

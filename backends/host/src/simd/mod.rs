@@ -1,7 +1,7 @@
 //! Vectors of floats at each instruction-set level, and the vector mathematics over them.
 //!
-//! A level is a module with the lanes `F32`, `F64`, `F16` and `Bf16`: [`base`] works on every target, `avx2` and
-//! `avx512` on x86-64 processors that have them, in builds with the features of these names. Every level runs the same
+//! A level is a module with the lanes `F32`, `F64`, `F16` and `Bf16`: [`base`] works on every target, `neon` on AArch64, `avx2`
+//! and `avx512` on x86-64 processors that have them, in builds with the features of these names. Every level runs the same
 //! sequence of operations with the same roundings, so that results are equal in every bit whichever level runs (but for the payload and the sign of a NaN).
 
 use stridewise_core::ops::Float;
@@ -14,6 +14,8 @@ pub(crate) mod base;
 mod half;
 mod lane;
 mod math;
+#[cfg(target_arch = "aarch64")]
+pub(crate) mod neon;
 mod ordered;
 #[cfg(test)]
 mod tests;
@@ -25,10 +27,14 @@ use lane::{float_lane, mask_type};
 pub(crate) use ordered::Ordered;
 
 /// An instruction-set level that kernels are compiled for.
+#[allow(dead_code)] // Each target has some of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Isa {
-    /// The baseline of the target: SSE2 on x86-64, NEON on AArch64, …
+    /// The baseline of the target in a crate's vectors: SSE2 on x86-64, …
     Scalar,
+    /// NEON in its own instructions, on AArch64, of which every processor has it.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
     /// AVX2, FMA, F16C and POPCNT.
     Avx2,
     /// AVX-512 F, BW, DQ and VL, with all of [`Isa::Avx2`].
@@ -36,8 +42,12 @@ pub(crate) enum Isa {
 }
 
 impl Isa {
-    /// Every level, lowest first.
+    /// Every level of the target, lowest first.
+    #[cfg(not(target_arch = "aarch64"))]
     pub(crate) const LEVELS: [Isa; 3] = [Isa::Scalar, Isa::Avx2, Isa::Avx512];
+    /// Every level of the target, lowest first.
+    #[cfg(target_arch = "aarch64")]
+    pub(crate) const LEVELS: [Isa; 2] = [Isa::Scalar, Isa::Neon];
 
     /// The highest level that this processor has.
     pub(crate) fn best() -> Isa {
@@ -47,6 +57,8 @@ impl Isa {
     /// The levels that this build and this processor have, lowest first.
     pub(crate) fn available() -> &'static [Isa] {
         match Self::of_processor() {
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => &Self::LEVELS,
             Isa::Avx512 if cfg!(feature = "avx512") => &Self::LEVELS,
             Isa::Avx512 | Isa::Avx2 if cfg!(feature = "avx2") => &Self::LEVELS[..2],
             _ => &Self::LEVELS[..1],
@@ -55,6 +67,9 @@ impl Isa {
 
     /// The highest level that this processor has, whatever the build.
     pub(crate) fn of_processor() -> Isa {
+        #[cfg(target_arch = "aarch64")]
+        return Isa::Neon;
+        #[cfg(not(target_arch = "aarch64"))]
         match (processor_has_avx2(), processor_has_avx512()) {
             (true, true) => Isa::Avx512,
             (true, false) => Isa::Avx2,
@@ -62,10 +77,12 @@ impl Isa {
         }
     }
 
-    /// `scalar`, `avx2` or `avx512`.
+    /// `scalar`, `neon`, `avx2` or `avx512`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Isa::Scalar => "scalar",
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => "neon",
             Isa::Avx2 => "avx2",
             Isa::Avx512 => "avx512",
         }
@@ -73,6 +90,7 @@ impl Isa {
 }
 
 /// Whether the processor has AVX2, FMA, F16C and POPCNT.
+#[cfg(not(target_arch = "aarch64"))]
 fn processor_has_avx2() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx2")
@@ -85,6 +103,7 @@ fn processor_has_avx2() -> bool {
 }
 
 /// Whether the processor has AVX-512 F, BW, DQ and VL.
+#[cfg(not(target_arch = "aarch64"))]
 fn processor_has_avx512() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx512f")

@@ -34,7 +34,7 @@ macro_rules! seconds {
         $(#[$attribute])*
         $visible unsafe fn $name(p: *const $elem) -> $reg {
             let vectors: $reg;
-            // SAFETY: the block reads memory that is there (the caller's contract), gives nothing of what may be written
+            // SAFETY: the block reads memory that is there (`Lane::load_seconds` asks for so much), gives nothing of what may be written
             // meanwhile, and writes no memory.
             unsafe {
                 std::arch::asm!(

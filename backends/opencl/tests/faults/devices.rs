@@ -164,7 +164,7 @@ fn work_that_is_pending_when_the_device_is_lost_fails() {
             for error in [
                 a.try_add(&a).and_then(|b| b.event()).map(drop).unwrap_err(),
                 a.to_kind(UsmKind::Device)
-                    .and_then(|a| a.fill(1.0).map(drop).and_then(|()| a.to_vec()))
+                    .and_then(|mut a| a.fill(1.0).map(drop).and_then(|()| a.to_vec()))
                     .map(drop)
                     .unwrap_err(),
                 queue.wait().unwrap_err(),
@@ -188,7 +188,7 @@ fn a_device_that_was_found_lost_stays_so_and_others_go_on() {
         watched("lost", || {
             let devices = devices();
             let queue = devices[0].queue().unwrap();
-            let a = array(&queue, 1000);
+            let mut a = array(&queue, 1000);
             stub.fail("clFinish", 1, code);
             let error = queue.wait().unwrap_err();
             for again in [

@@ -132,7 +132,7 @@ pub(crate) fn program(queue: &Queue) -> Result<()> {
     let data = numbers(1000);
     let a = Array::<f32>::on(queue).kind(UsmKind::Device).from_slice([1000], &data)?;
     let b = Array::<f32>::on(queue).kind(UsmKind::Device).zeros([1000])?;
-    let c = a.try_add(&b)?;
+    let mut c = a.try_add(&b)?;
     let kernel = c.event()?;
     let task = queue.submit_host_task(|| Ok(()), &[kernel])?;
     queue.submit_barrier(&[task])?.wait()?;

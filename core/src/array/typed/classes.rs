@@ -35,9 +35,9 @@ pub trait RealElement: NumElement<Part = Self> + OrderedElement {}
 pub trait FloatElement: RealElement + FieldElement {}
 /// Types with division: real and complex floating point.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no division",
-    label = "expected a floating-point or complex type",
-    note = "the quotient of integers is no integer: convert first, `a.astype::<f64>()`, write numbers with a point, `2.0`, or take `a.floor_divide(2)`"
+    message = "`{Self}` is neither a floating-point nor a complex type",
+    label = "quotients, roots and functions such as `exp` are of those",
+    note = "convert first, `a.astype::<f64>()`, and write numbers with a point, `2.0`; a quotient that stays an integer is `a.floor_divide(2)`"
 )]
 pub trait FieldElement: NumElement {}
 /// Types with bits: `bool` and integers.

@@ -2,7 +2,7 @@
 
 use super::{Array, demand};
 use crate::dtype::Element;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 use crate::memory::heap;
 
 /// One dimension.
@@ -73,8 +73,8 @@ impl<T: Element> TryFrom<Vec<Vec<T>>> for Array<T> {
         if let Some((number, row)) = rows.iter().enumerate().find(|(_, row)| row.len() != columns) {
             return Err(Error::shape(
                 format!("rows[{number}]"),
-                format!("a row of {} elements", row.len()),
-                format!("{columns} elements, as the first row has"),
+                format!("a row of {}", counted(row.len(), "element")),
+                format!("{}, as the first row has", counted(columns, "element")),
                 "make all rows as long, or put elements one after the other and use `from_vec` with a shape",
             ));
         }
@@ -97,5 +97,32 @@ impl<T: Element> TryFrom<Vec<Vec<T>>> for Array<T> {
 impl<T: Element> FromIterator<T> for Array<T> {
     fn from_iter<I: IntoIterator<Item = T>>(elements: I) -> Self {
         demand(Self::try_from_iter(elements))
+    }
+}
+
+/// The elements in row-major order.
+///
+/// ```no_run
+/// # use stridewise_core::array;
+/// let elements = Vec::<i32>::try_from(&array![[1, 2], [3, 4]])?;
+/// assert_eq!(elements, [1, 2, 3, 4]);
+/// # Ok::<(), stridewise_core::Error>(())
+/// ```
+impl<T: Element> TryFrom<&Array<T>> for Vec<T> {
+    type Error = Error;
+    /// # Errors
+    /// As for [`Array::to_vec`].
+    fn try_from(array: &Array<T>) -> Result<Self> {
+        array.to_vec()
+    }
+}
+
+/// The elements in row-major order.
+impl<T: Element> TryFrom<Array<T>> for Vec<T> {
+    type Error = Error;
+    /// # Errors
+    /// As for [`Array::to_vec`].
+    fn try_from(array: Array<T>) -> Result<Self> {
+        array.to_vec()
     }
 }

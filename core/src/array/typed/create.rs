@@ -267,6 +267,23 @@ impl<T: Element> Creator<T> {
 /// assert_eq!(array![[[1_u8, 2]]].shape(), [1, 1, 2]);
 /// ```
 ///
+/// One element says the type, `1.0_f64`, where nothing else does. Without it the type of a result that `?` hands on is not known in
+/// time, and the message (``expected `f64`, found `!` ``) does not say so:
+///
+/// ```compile_fail,E0308
+/// # fn main() -> stridewise_core::Result<()> {
+/// println!("{}", stridewise_core::array![1.0, 2.0].sum()?);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// ```no_run
+/// # fn main() -> stridewise_core::Result<()> {
+/// println!("{}", stridewise_core::array![1.0_f64, 2.0].sum()?);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// Rows of different lengths do not compile:
 ///
 /// ```compile_fail

@@ -17,7 +17,7 @@ impl<T: Element> Array<T> {
     ///
     /// ```no_run
     /// use stridewise_core::{array, ix};
-    /// let a = array![[1, 2, 3], [4, 5, 6]];
+    /// let mut a = array![[1, 2, 3], [4, 5, 6]];
     /// let (rows, columns) = (array![1_i64, 0, 1], array![0_i64, 2, 2]);
     /// assert_eq!(a.index(ix![&rows, &columns])?.to_vec()?, [4, 3, 6]);
     /// a.assign_index(ix![&a.greater(2)], 0)?;
@@ -34,7 +34,11 @@ impl<T: Element> Array<T> {
     ///
     /// # Errors
     /// As for [`UsmArray::assign_index`].
-    pub fn assign_index<'a>(&self, items: &[Index], values: impl Into<ArrayOrValue<'a, T>>) -> Result<Event> {
+    pub fn assign_index<'a>(
+        &mut self,
+        items: &[Index],
+        values: impl Into<ArrayOrValue<'a, T>>,
+    ) -> Result<Event> {
         self.inner.assign_index(items, values.into())
     }
     /// The elements at places along an axis, or (`None`) in the row-major sequence of all; see [`UsmArray::take`].
@@ -54,7 +58,7 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// As for [`UsmArray::put`].
     pub fn put<'a, I: IntElement>(
-        &self,
+        &mut self,
         indices: &Array<I>,
         values: impl Into<ArrayOrValue<'a, T>>,
         axis: Option<isize>,
@@ -79,7 +83,7 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// As for [`UsmArray::put_along_axis`].
     pub fn put_along_axis<'a, I: IntElement>(
-        &self,
+        &mut self,
         indices: &Array<I>,
         values: impl Into<ArrayOrValue<'a, T>>,
         axis: isize,
@@ -107,7 +111,7 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// As for [`UsmArray::assign_masked`].
     pub fn assign_masked<'a>(
-        &self,
+        &mut self,
         mask: &Array<bool>,
         values: impl Into<ArrayOrValue<'a, T>>,
     ) -> Result<Event> {
@@ -117,7 +121,7 @@ impl<T: Element> Array<T> {
     ///
     /// # Errors
     /// As for [`UsmArray::place`].
-    pub fn place(&self, mask: &Array<bool>, values: &Self) -> Result<Event> {
+    pub fn place(&mut self, mask: &Array<bool>, values: &Self) -> Result<Event> {
         self.inner.place(&mask.inner, &values.inner)
     }
     /// The elements where a condition of as many elements is other than zero; see [`UsmArray::extract`].

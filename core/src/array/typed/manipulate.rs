@@ -12,7 +12,7 @@ use crate::runtime::{Device, Event, Queue};
 
 impl<T: Element> Array<T> {
     /// An array of this one's dtype.
-    fn typed(inner: UsmArray) -> Self {
+    pub(super) fn typed(inner: UsmArray) -> Self {
         debug_assert_eq!(inner.dtype(), T::DTYPE);
         Self { inner, element: std::marker::PhantomData }
     }
@@ -146,14 +146,14 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// [`Error::Borrow`](crate::Error::Borrow) where this array is read-only or elements share memory,
     /// [`Error::Shape`](crate::Error::Shape), [`Error::ExecutionPlacement`](crate::Error::ExecutionPlacement).
-    pub fn assign<'a>(&self, source: impl Into<ArrayOrValue<'a, T>>) -> Result<Event> {
+    pub fn assign<'a>(&mut self, source: impl Into<ArrayOrValue<'a, T>>) -> Result<Event> {
         self.inner.assign(source.into())
     }
     /// Writes a value to all elements.
     ///
     /// # Errors
     /// As for [`assign`](Self::assign).
-    pub fn fill(&self, value: T) -> Result<Event> {
+    pub fn fill(&mut self, value: T) -> Result<Event> {
         self.inner.assign(value.to_scalar())
     }
 

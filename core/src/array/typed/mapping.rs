@@ -309,7 +309,7 @@ impl<T: Element> Array<T> {
     ///
     /// # Errors
     /// As for [`get`](Self::get); [`Error::Borrow`] where the array is read-only.
-    pub fn set(&self, index: impl super::Extents, value: T) -> Result<()> {
+    pub fn set(&mut self, index: impl super::Extents, value: T) -> Result<()> {
         let items = self.element_at(&index.numbers())?;
         self.inner.slice(&items)?.assign(value.to_scalar())?;
         Ok(())

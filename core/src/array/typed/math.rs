@@ -9,19 +9,23 @@ use crate::error::Result;
 use crate::ops::Op;
 use crate::runtime::Event;
 
-/// One line per function: class of the elements, type of the result, names, operation, operands.
+/// One line per function: class of the elements, type of the result, names, operation, operands. The class is asked for by each
+/// function, not by the `impl`, so that a call on other elements is answered by the sentence of the class (`classes.rs`).
 macro_rules! functions {
     ($($Class:ident -> $Out:ty: $name:ident $try_name:ident $into_name:ident ($($arg:ident),*) $Op:ident $text:literal;)*) => {$(
         // Functions of one operand do without the lifetime's name, the others do not.
         #[allow(clippy::needless_lifetimes)]
-        impl<T: $Class> Array<T> {
+        impl<T: Element> Array<T> {
             #[doc = $text]
             ///
             /// # Panics
             #[doc = concat!("As operators do; [`", stringify!($try_name), "`](Self::", stringify!($try_name), ") does not.")]
             #[must_use]
             #[track_caller]
-            pub fn $name<'a>(&'a self $(, $arg: impl Into<ArrayOrValue<'a, T>>)*) -> Array<$Out> {
+            pub fn $name<'a>(&'a self $(, $arg: impl Into<ArrayOrValue<'a, T>>)*) -> Array<$Out>
+            where
+                T: $Class,
+            {
                 demand(self.$try_name($($arg),*))
             }
 
@@ -29,7 +33,10 @@ macro_rules! functions {
             ///
             /// # Errors
             /// As for [`elementwise`](crate::elementwise).
-            pub fn $try_name<'a>(&'a self $(, $arg: impl Into<ArrayOrValue<'a, T>>)*) -> Result<Array<$Out>> {
+            pub fn $try_name<'a>(&'a self $(, $arg: impl Into<ArrayOrValue<'a, T>>)*) -> Result<Array<$Out>>
+            where
+                T: $Class,
+            {
                 elementwise(Op::$Op, &[self.into() $(, $arg.into().into())*])
             }
 
@@ -41,15 +48,21 @@ macro_rules! functions {
                 &'a self
                 $(, $arg: impl Into<ArrayOrValue<'a, T>>)*,
                 out: &mut Array<U>,
-            ) -> Result<Event> {
+            ) -> Result<Event>
+            where
+                T: $Class,
+            {
                 out.inner.write_elementwise(Op::$Op, &[self.into() $(, $arg.into().into())*], &[])
             }
         }
 
-        impl<'t, T: $Class> Item<'t, T> {
+        impl<'t, T: Element> Item<'t, T> {
             #[doc = $text]
             #[must_use]
-            pub fn $name(self $(, $arg: impl Into<ItemOrValue<'t, T>>)*) -> Item<'t, $Out> {
+            pub fn $name(self $(, $arg: impl Into<ItemOrValue<'t, T>>)*) -> Item<'t, $Out>
+            where
+                T: $Class,
+            {
                 self.step(Op::$Op, [$($arg.into()),*])
             }
         }

@@ -42,6 +42,7 @@ use super::elementwise::{elementwise_apart, squared};
 use super::{ArrayOrScalar, Flags, UsmArray};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
+use crate::explain::Explanation;
 use crate::layout::{Layout, SliceItem};
 use crate::lazy::immediate;
 use crate::memory::{HostView, HostViewMut, UsmKind, UsmMemory};
@@ -51,9 +52,28 @@ use crate::scalar::Scalar;
 
 /// An n-dimensional array of elements of one Rust type in USM: a [`UsmArray`] whose dtype the compiler knows.
 ///
-/// Clones and views share memory. Elementwise operations are recorded and run as one pass when something asks for the
-/// elements. Operands live on the same queue (compute follows data); their shapes are broadcast. Both sides of an
-/// operation have the same element type, but for what [`UsmArray`] offers, which promotes.
+/// Elementwise operations are recorded and run as one pass when something asks for the elements. Operands live on the same
+/// queue (compute follows data); their shapes are broadcast. Both sides of an operation have the same element type, but for
+/// what [`UsmArray`] offers, which promotes.
+///
+/// # Clones are values, views write through
+/// What is written to a clone is not seen in the original, nor the other way round. A clone is recorded, like every
+/// elementwise operation: one that nobody reads costs nothing, an operation in place on it reads the original and writes memory
+/// of its own, and what reads it computes it in the same pass. Methods that write take `&mut self`.
+///
+/// [Slices](Self::slice) and what else is called a *view* share memory with what they are taken from, as NumPy's do:
+/// to write to one writes through. [`share`](Self::share) is a view of everything.
+///
+/// ```no_run
+/// use stridewise_core::{array, s};
+/// let x = array![1.0_f32, 2.0, 3.0];
+/// let mut z = x.clone();
+/// z += 1.0;
+/// assert_eq!(x.to_vec()?, [1.0, 2.0, 3.0]); // a clone is a value
+/// x.slice(s![..2])?.fill(0.0)?;
+/// assert_eq!(x.to_vec()?, [0.0, 0.0, 3.0]); // a view writes through
+/// # Ok::<(), stridewise_core::Error>(())
+/// ```
 ///
 /// ```no_run
 /// use stridewise_core::{Array, array, s};
@@ -71,7 +91,7 @@ use crate::scalar::Scalar;
 /// let quotient = stridewise_core::array![1, 2] / 2;
 /// ```
 ///
-/// ```compile_fail
+/// ```compile_fail,E0277
 /// let roots = stridewise_core::array![true].sqrt();
 /// ```
 ///
@@ -91,10 +111,21 @@ use crate::scalar::Scalar;
 /// Elementwise operations – operators such as `&a + &b` and methods such as [`sqrt`](Self::sqrt) – panic with the
 /// message of the error that their twins named `try_…` return: shapes that do not broadcast, operands on different
 /// queues, no memory. Everything else returns a `Result`.
-#[derive(Clone)]
 pub struct Array<T: Element> {
     inner: UsmArray,
     element: PhantomData<T>,
+}
+
+/// The same elements as a value of its own; see [what that costs](Array#clones-are-values-views-write-through).
+///
+/// # Panics
+/// As operators do: where there is no memory for a copy that is made at once, as it is for few elements and where
+/// somebody outside knows the memory. [`copy`](Array::copy) returns a `Result`.
+impl<T: Element> Clone for Array<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        demand(elementwise(Op::Copy, &[(&self.inner).into()]))
+    }
 }
 
 /// An operand of an operation on arrays of a type: an array, or a value that stands for every element.
@@ -196,6 +227,19 @@ impl<T: Element> Array<T> {
         self.inner
     }
 
+    /// A view of everything: another name for the same memory, so that what is written to one is seen in the other.
+    ///
+    /// ```no_run
+    /// let x = stridewise_core::array![1, 2];
+    /// x.share().fill(0)?;
+    /// assert_eq!(x.to_vec()?, [0, 0]);
+    /// # Ok::<(), stridewise_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn share(&self) -> Self {
+        Self::typed(self.inner.clone())
+    }
+
     /// Shape, strides and offset, in elements.
     #[must_use]
     pub fn layout(&self) -> &Layout {
@@ -286,6 +330,20 @@ impl<T: Element> Array<T> {
     #[must_use]
     pub fn is_pending(&self) -> bool {
         self.inner.is_pending()
+    }
+    /// The passes that would compute the array: see [`UsmArray::explain`].
+    ///
+    /// # Errors
+    /// As for [`UsmArray::explain`].
+    pub fn explain(&self) -> Result<Explanation> {
+        self.inner.explain()
+    }
+    /// Computes the array and says what came of each pass: see [`UsmArray::analyze`].
+    ///
+    /// # Errors
+    /// As for [`UsmArray::analyze`].
+    pub fn analyze(&self) -> Result<Explanation> {
+        self.inner.analyze()
     }
     /// Submits recorded work, if this array is the result of some, and returns an event that is complete when the
     /// elements are there.

@@ -9,11 +9,16 @@ use crate::error::{Error, Result};
 use crate::layout::{SliceItem, normalize_axis};
 
 /// Views of the parts of an array, from the first to the last; see [`Array::axis_iter`].
-#[derive(Clone)]
 pub struct Parts<T: Element> {
     array: Array<T>,
     how: How,
     range: Range<usize>,
+}
+
+impl<T: Element> Clone for Parts<T> {
+    fn clone(&self) -> Self {
+        Self { array: self.array.share(), how: self.how, range: self.range.clone() }
+    }
 }
 
 /// What a part is.
@@ -86,7 +91,7 @@ impl<T: Element> Array<T> {
     ///
     /// ```no_run
     /// # use stridewise_core::array;
-    /// for row in array![[1, 2], [3, 4]].axis_iter(0)? {
+    /// for mut row in array![[1, 2], [3, 4]].axis_iter(0)? {
     ///     row.fill(0)?;
     /// }
     /// # Ok::<(), stridewise_core::Error>(())
@@ -110,7 +115,7 @@ impl<T: Element> Array<T> {
             return Err(Error::value("count", 0, "at least one place at once", "name the extent of a part"));
         }
         let range = 0..self.shape()[axis].div_ceil(count);
-        Ok(Parts { array: self.clone(), how: How::Several { axis, count }, range })
+        Ok(Parts { array: self.share(), how: How::Several { axis, count }, range })
     }
 
     /// Views of one dimension along an axis: one for each place of the other axes, in row-major order of them.

@@ -1,7 +1,7 @@
 //! Sorting, searching, sets.
 
 use super::{Array, IntElement};
-use crate::array::{Groups, Side};
+use crate::array::{Groups, Side, Sort};
 use crate::dtype::Element;
 use crate::error::Result;
 
@@ -21,20 +21,21 @@ pub struct UniqueValues<T: Element> {
 
 #[cfg_attr(not(doctest), doc = include_str!("examples/sorting.md"))]
 impl<T: Element> Array<T> {
-    /// A sorted copy along an axis. Equal elements keep their order; NaN comes last; complex numbers are ordered by their
-    /// real, then their imaginary part.
+    /// A sorted copy along an axis, in the direction of [`Sort::ascending`] or [`Sort::descending`]; a `bool` says whether it is
+    /// descending. Equal elements keep their order; NaN comes last; complex numbers are ordered by their real, then their imaginary
+    /// part.
     ///
     /// # Errors
     /// As for [`UsmArray::sort`](crate::UsmArray::sort).
-    pub fn sort(&self, axis: isize, descending: bool) -> Result<Self> {
-        self.inner.sort(axis, descending)?.try_into()
+    pub fn sort(&self, axis: isize, order: impl Into<Sort>) -> Result<Self> {
+        self.inner.sort(axis, order)?.try_into()
     }
     /// The places of the elements of the [sorted](Self::sort) array.
     ///
     /// # Errors
     /// As for [`sort`](Self::sort).
-    pub fn argsort(&self, axis: isize, descending: bool) -> Result<Array<i64>> {
-        self.inner.argsort(axis, descending)?.try_into()
+    pub fn argsort(&self, axis: isize, order: impl Into<Sort>) -> Result<Array<i64>> {
+        self.inner.argsort(axis, order)?.try_into()
     }
     /// The `k` largest elements (or smallest) along an axis, or (`None`) of all, the most extreme first, and their
     /// places; see [`UsmArray::top_k`](crate::UsmArray::top_k).

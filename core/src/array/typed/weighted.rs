@@ -12,7 +12,7 @@ impl<T: NumElement> Array<T> {
     ///
     /// ```no_run
     /// # use stridewise_core::{Array, array, ix};
-    /// let sums = Array::<f64>::zeros([3])?;
+    /// let mut sums = Array::<f64>::zeros([3])?;
     /// sums.add_at(ix![&array![0_i64, 2, 2]], &array![1.0, 10.0, 100.0])?;
     /// assert_eq!(sums.to_vec()?, [1.0, 0.0, 110.0]);
     /// # Ok::<(), stridewise_core::Error>(())
@@ -20,7 +20,11 @@ impl<T: NumElement> Array<T> {
     ///
     /// # Errors
     /// As for [`UsmArray::add_at`].
-    pub fn add_at<'a>(&self, items: &[Index], values: impl Into<super::ArrayOrValue<'a, T>>) -> Result<()> {
+    pub fn add_at<'a>(
+        &mut self,
+        items: &[Index],
+        values: impl Into<super::ArrayOrValue<'a, T>>,
+    ) -> Result<()> {
         let values: super::ArrayOrValue<'a, T> = values.into();
         self.inner.add_at(items, values)
     }
@@ -30,7 +34,7 @@ impl<T: NumElement> Array<T> {
     /// # Errors
     /// As for [`UsmArray::multiply_at`].
     pub fn multiply_at<'a>(
-        &self,
+        &mut self,
         items: &[Index],
         values: impl Into<super::ArrayOrValue<'a, T>>,
     ) -> Result<()> {
@@ -160,7 +164,7 @@ impl<T: RealElement> Array<T> {
     /// # Errors
     /// As for [`UsmArray::minimum_at`].
     pub fn minimum_at<'a>(
-        &self,
+        &mut self,
         items: &[Index],
         values: impl Into<super::ArrayOrValue<'a, T>>,
     ) -> Result<()> {
@@ -173,7 +177,7 @@ impl<T: RealElement> Array<T> {
     /// # Errors
     /// As for [`UsmArray::maximum_at`].
     pub fn maximum_at<'a>(
-        &self,
+        &mut self,
         items: &[Index],
         values: impl Into<super::ArrayOrValue<'a, T>>,
     ) -> Result<()> {

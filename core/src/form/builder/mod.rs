@@ -9,10 +9,12 @@
 //! A mistake is an error at the call that makes it, with the position of the statement: it is what users of
 //! Python's and Rust's kernels read. A builder is used once for each kernel and dtype, so nothing here needs
 //! to be fast; but sizes come from users, and what grows is asked for (`heap`). `blocks.rs` opens and closes
-//! blocks, `signs.rs` compares integers with and without a sign. For a new statement see the recipe in
-//! `CONTRIBUTING.md`.
+//! blocks, `memory.rs` reads and writes elements, `signs.rs` compares integers with and without a sign. For a
+//! new statement see the recipe in `CONTRIBUTING.md`.
 
 mod blocks;
+mod memory;
+mod operand;
 mod signs;
 
 use std::panic::Location;
@@ -21,9 +23,10 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use blocks::Frame;
+pub use operand::Operand;
 
 use super::Kernel;
-use super::sync::{Atomic, AtomicOp, Collective, Fence, MemoryOrder, MemoryScope};
+use super::sync::Collective;
 use super::tree::{
     Coordinate, Expression, Form, Level, MAX_SPACE_DIMS, Memory, Object, ObjectInfo, Parameter, Statement,
     StatementKind, Value, Variable, VariableInfo,
@@ -35,34 +38,6 @@ use crate::memory::heap;
 use crate::ops::Op;
 use crate::promotion::{DtypeSupport, Weak, comparison_type, result_type};
 use crate::scalar::Scalar;
-
-/// An operand: a value, what a variable holds, or a number. Numbers of Rust are weak, as beside arrays: they take the
-/// dtype of what they stand beside.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Operand {
-    /// A value.
-    Value(Value),
-    /// What a variable holds.
-    Variable(Variable),
-    /// A number without a dtype of its own.
-    Weak(Weak),
-    /// A number of a dtype.
-    Scalar(Scalar),
-}
-
-macro_rules! operands {
-    ($($variant:ident $ty:ty;)*) => {$(
-        impl From<$ty> for Operand {
-            fn from(operand: $ty) -> Self {
-                Self::$variant(operand.into())
-            }
-        }
-    )*};
-}
-operands! {
-    Value Value; Variable Variable; Weak Weak; Scalar Scalar;
-    Weak bool; Weak i32; Weak i64; Weak u32; Weak u64; Weak usize; Weak f32; Weak f64;
-}
 
 /// Builds a [`Kernel`] statement by statement. Blocks are opened by [`if_`](Self::if_), [`while_`](Self::while_),
 /// [`for_`](Self::for_) and [`call`](Self::call), and closed by [`end`](Self::end).
@@ -411,91 +386,6 @@ impl KernelBuilder {
         self.define(Dtype::I64, Expression::Index { level, coordinate })
     }
 
-    /// The extent of a memory object along an axis, an `int64`.
-    ///
-    /// # Errors
-    /// [`Error::Kernel`] for an axis that it has not.
-    #[track_caller]
-    pub fn extent(&mut self, object: Object, axis: usize) -> Result<Value> {
-        let ndim = self.info(object)?.memory.ndim();
-        match u8::try_from(axis) {
-            Ok(axis) if usize::from(axis) < ndim => {
-                self.define(Dtype::I64, Expression::Extent { object, axis })
-            }
-            _ => Err(self.error(Rule::IndexCount, format!("axis {axis} of an array of {ndim} dimensions"))),
-        }
-    }
-
-    /// An element.
-    ///
-    /// # Errors
-    /// [`Error::Kernel`] where the indices are not one integer for each dimension.
-    #[track_caller]
-    pub fn load(
-        &mut self,
-        object: Object,
-        indices: impl IntoIterator<Item = impl Into<Operand>>,
-    ) -> Result<Value> {
-        let indices = self.indices(object, indices)?;
-        let dtype = self.form.object(object).dtype;
-        self.define(dtype, Expression::Load { object, indices })
-    }
-
-    /// Writes an element; the operand is converted as an assignment to an array element converts it.
-    ///
-    /// # Errors
-    /// As for [`load`](Self::load); [`Error::Kernel`] where the object is read-only or the operand does not convert.
-    #[track_caller]
-    pub fn store(
-        &mut self,
-        object: Object,
-        indices: impl IntoIterator<Item = impl Into<Operand>>,
-        operand: impl Into<Operand>,
-    ) -> Result<()> {
-        let indices = self.indices(object, indices)?;
-        let dtype = self.form.object(object).dtype;
-        let value = self.assigned(operand.into(), dtype)?;
-        self.push(StatementKind::Store { object, indices, value });
-        Ok(())
-    }
-
-    /// An atomic access; the result is what was there before.
-    ///
-    /// # Errors
-    /// As for [`store`](Self::store); [`Error::Kernel`] where the operation wants an operand or has none.
-    #[track_caller]
-    pub fn atomic(
-        &mut self,
-        op: AtomicOp,
-        object: Object,
-        indices: impl IntoIterator<Item = impl Into<Operand>>,
-        operand: Option<Operand>,
-        (order, scope): (MemoryOrder, MemoryScope),
-    ) -> Result<Value> {
-        let indices = self.indices(object, indices)?;
-        let dtype = self.form.object(object).dtype;
-        let operand = match operand {
-            Some(operand) => Some(self.assigned(operand, dtype)?),
-            None => None,
-        };
-        let value = self.value(dtype)?;
-        let result = (op != AtomicOp::Store).then_some(value);
-        self.push(StatementKind::Atomic(Atomic { op, object, indices, operand, result, order, scope }));
-        Ok(value)
-    }
-
-    /// Orders the item's own accesses for others.
-    #[track_caller]
-    pub fn fence(&mut self, order: MemoryOrder, scope: MemoryScope) {
-        self.push(StatementKind::Fence { order, scope });
-    }
-
-    /// Waits for all items of the group. Where it may stand is verified at the end.
-    #[track_caller]
-    pub fn barrier(&mut self, fence: Fence) {
-        self.push(StatementKind::Barrier(fence));
-    }
-
     /// What all items of the group make of a value of each.
     ///
     /// # Errors
@@ -631,19 +521,5 @@ impl KernelBuilder {
             );
         }
         self.cast(value, dtype)
-    }
-
-    #[track_caller]
-    fn indices(
-        &mut self,
-        object: Object,
-        indices: impl IntoIterator<Item = impl Into<Operand>>,
-    ) -> Result<SmallVec<[Value; 3]>> {
-        self.info(object)?;
-        let mut values = SmallVec::new();
-        for index in indices {
-            values.push(self.get(index)?);
-        }
-        Ok(values)
     }
 }

@@ -16,6 +16,7 @@ use super::heap;
 use super::schedule::Access;
 use super::track::Mode;
 use crate::backend::{self, Command, Step};
+use crate::cut::Cut;
 use crate::error::{Error, Result};
 use crate::plan::LaunchPlan;
 use crate::runtime::{Event, Queue};
@@ -116,6 +117,7 @@ struct Noted {
 pub(super) struct Captured {
     step: Step,
     accesses: Vec<Access>,
+    cut: Cut,
 }
 
 impl Recording {
@@ -170,6 +172,7 @@ impl Recording {
         command: &Command,
         accesses: &[Access],
         depends: &[Event],
+        cut: Cut,
     ) -> Result<Option<Captured>> {
         if !self.is_open.load(Ordering::Acquire) {
             return Ok(None);
@@ -187,7 +190,8 @@ impl Recording {
                 "do it before the capture, or after it",
             ));
         };
-        Ok(Some(Captured { step, accesses: heap::collect("accesses", accesses.iter().cloned())? }))
+        let accesses = heap::collect("accesses", accesses.iter().cloned())?;
+        Ok(Some(Captured { step, accesses, cut }))
     }
 
     fn check(&self, queue: &Queue, accesses: &[Access], depends: &[Event]) -> Result<()> {
@@ -293,9 +297,10 @@ impl Scope {
         if let Some(error) = noted.refused.take() {
             return Err(error);
         }
-        let (mut steps, mut accesses) = (Vec::new(), Vec::new());
+        let (mut steps, mut accesses, mut cuts) = (Vec::new(), Vec::new(), Vec::new());
         for captured in noted.steps {
             heap::push("commands", &mut steps, captured.step)?;
+            heap::push("commands", &mut cuts, captured.cut)?;
             heap::push("accesses", &mut accesses, captured.accesses)?;
         }
         // What no command writes was made by work from before, or is its owner's alone.
@@ -305,7 +310,7 @@ impl Scope {
             accesses.iter().flatten().any(writes)
         };
         noted.made.retain(written);
-        Steps::new(recording.queue.clone(), steps.into(), accesses, noted.made)
+        Steps::new(recording.queue.clone(), steps.into(), accesses, noted.made, cuts.into())
     }
 }
 

@@ -4,9 +4,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::backend::{Command, Step};
+use crate::cut::Cut;
 use crate::error::{Error, Result};
 use crate::form::KernelArgument;
 use crate::memory::allocation::Allocation;
+use crate::memory::reach;
 use crate::memory::schedule::{self, Access, Batch};
 use crate::memory::track::Mode;
 use crate::memory::{UsmPtr, heap};
@@ -27,6 +29,8 @@ pub(crate) struct Steps {
     whole: Vec<Access>,
     /// Memory that was made for them.
     own: Vec<Arc<Allocation>>,
+    /// Why each ends where it does.
+    cuts: Arc<[Cut]>,
 }
 
 /// Memory in place of other memory.
@@ -49,6 +53,7 @@ impl Steps {
         steps: Arc<[Step]>,
         stated: Vec<Vec<Access>>,
         own: Vec<Arc<Allocation>>,
+        cuts: Arc<[Cut]>,
     ) -> Result<Self> {
         let is_own = |memory: &Arc<Allocation>| own.iter().any(|own| Arc::ptr_eq(own, memory));
         let mut touched: Vec<*const Allocation> = Vec::new();
@@ -76,7 +81,7 @@ impl Steps {
             }
             heap::push("accesses", &mut accesses, of_step)?;
         }
-        Ok(Self { queue, steps, stated, accesses, whole, own })
+        Ok(Self { queue, steps, stated, accesses, whole, own, cuts })
     }
 
     pub(crate) fn queue(&self) -> &Queue {
@@ -86,6 +91,11 @@ impl Steps {
     /// The commands, each with what it accesses.
     pub(crate) fn commands(&self) -> impl Iterator<Item = (&Step, &[Access])> {
         self.steps.iter().zip(self.stated.iter().map(Vec::as_slice))
+    }
+
+    /// Why each of the commands ends where it does.
+    pub(crate) fn cuts(&self) -> &[Cut] {
+        &self.cuts
     }
 
     /// Whether memory was made for the commands.
@@ -151,11 +161,11 @@ impl Steps {
         let mut steps = heap::collect("commands", self.steps.iter().cloned())?;
         for (step, accesses) in steps.iter_mut().zip(&stated) {
             relocate(step, place);
-            schedule::check_step(step, accesses)?;
+            reach::check_step(step, accesses)?;
         }
         let own = heap::collect("memory", self.own.iter().map(memory))?;
         self.check_apart_in(memory)?;
-        Self::new(self.queue.clone(), steps.into(), stated, own)
+        Self::new(self.queue.clone(), steps.into(), stated, own, Arc::clone(&self.cuts))
     }
 
     /// Checks that no memory is known under two names, so that an address says which it is.
@@ -193,7 +203,8 @@ impl Steps {
         while let (Some(step), Some(accesses)) =
             (self.steps.get(submitted.len()), self.accesses.get(submitted.len()))
         {
-            // SAFETY: as above, of one command.
+            // SAFETY: the command was valid when it was submitted first, on the same memory or (`moved`) on memory whose accesses were checked
+            // again, and touches what its accesses say.
             let event =
                 unsafe { schedule::submit(queue, &mut Some(step.clone().into()), accesses, &[], batch) }?;
             heap::push("events", submitted, event)?;

@@ -151,7 +151,9 @@ impl<'a, const N: usize, const APART: bool> Alike<'a, N, APART> {
         else {
             return Ok(None);
         };
-        let Some(held) = hold_idle(&self.memories(None)) else { return Ok(None) };
+        let Some(held) = hold_idle(&self.memories(None), || self.function.op.label()) else {
+            return Ok(None);
+        };
         // SAFETY: the call is complete (`is_ready`). The memory of the operands is held: no work is under way and no host view
         // open, and none can begin. The memory that is written was just allocated, so nobody else has it and no operand is in it.
         unsafe { self.run(out.ptr().as_ptr()) };
@@ -195,8 +197,9 @@ impl<'a, const N: usize, const APART: bool> Alike<'a, N, APART> {
         // The first operand stands in place of those that the function has not.
         let operand = |k: usize| places[if k < N { k } else { 0 }];
         // SAFETY: the memory is the function's device's (`array`, `write`), which computes in it on this thread
-        // (`backend::Device::elements_fn`). Operands have as many elements as the results, are inside their allocations and
-        // aligned (`place_before`), or are one element for all, aligned for every dtype. The rest is the caller's contract.
+        // (`backend::Immediate::elements_fn`). Operands have as many elements as the results, are inside their allocations and
+        // aligned (`place_before`), or are one element for all, aligned for every dtype; that nothing else accesses them or the
+        // results, and that they are exactly these or apart from them, is the contract of this function.
         unsafe { self.function.run(dst, [operand(0), operand(1), operand(2)], same, self.space.len) };
     }
 
@@ -232,7 +235,8 @@ impl<'a, const N: usize, const APART: bool> Alike<'a, N, APART> {
                 block = row * *times;
             }
             // SAFETY: the elements were found to be in their allocation, the layout to broadcast to the space, and the room, which
-            // is apart from everything, to be long enough for all of them (`gathered`); the rest is the caller's contract.
+            // is apart from everything, to be long enough for all of them (`gathered`); nothing else accesses the operands in conflict, by
+            // the contract of `run`.
             unsafe { strided::gather(&**function.device.backend(), places[k], &steps, size, room) };
             places[k] = room;
         }
@@ -284,7 +288,9 @@ impl<'a, const N: usize> Alike<'a, N, false> {
                 return false;
             }
         }
-        let Some(held) = hold_idle(&self.memories(Some(out))) else { return false };
+        let Some(held) = hold_idle(&self.memories(Some(out)), || self.function.op.label()) else {
+            return false;
+        };
         // SAFETY: the call is complete (`is_ready`), and the memory of target and operands is held. The
         // target is inside its allocation and aligned (`place_before`). An operand is exactly the target,
         // with elements of the same size since there are as many, or apart from it, as was just checked.
@@ -302,7 +308,7 @@ impl<'a, const N: usize> Alike<'a, N, false> {
         if !self.is_ready() || !of_kind || self.function.out != self.dtype(k) {
             return false;
         }
-        let Some(held) = hold_idle(&self.memories(None)) else { return false };
+        let Some(held) = hold_idle(&self.memories(None), || self.function.op.label()) else { return false };
         // SAFETY: the call is complete (`is_ready`), and the memory of the operands is held. Memory that
         // nobody else has is idle, and stays so while it is borrowed (`Alone`), and may be written. The
         // target is an operand of as many elements, and no other one is in its memory.

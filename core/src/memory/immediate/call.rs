@@ -3,7 +3,7 @@
 //! Broadcast, transposed, reversed and sliced operands are as usual as dense ones, and a submission for
 //! sixteen of their elements costs the same microseconds. The functions read elements that lie one after
 //! another, so up to 8 KiB of an operand are gathered on the stack, by the device in one call
-//! (`gather_elements`): dimensions are merged first, what is repeated is read once, squares of a transposed
+//! (`Immediate::gather`): dimensions are merged first, what is repeated is read once, squares of a transposed
 //! matrix are turned in registers. New results of one operand or two are gathered by `alike.rs`, which of
 //! repeated rows gathers 1 KiB alone and calls the function again and again with it. What comes here (three
 //! operands, a target that was given, a copy) reads rows where they lie, by a call for each, where the rows
@@ -160,6 +160,11 @@ impl<'a> Call<'a> {
         [of(0), of(1), of(2), target]
     }
 
+    /// Whether the call is complete, and reads its operands in a way that it has; what is under way is not asked.
+    pub(crate) fn takes(&self) -> bool {
+        self.way(true).is_some()
+    }
+
     /// Computes into memory of its own, of a kind, now. `None`, with nothing done, where something under way or an open host view
     /// stands against it, or the call is not complete.
     ///
@@ -171,7 +176,9 @@ impl<'a> Call<'a> {
         let Some(out) = fresh_memory(self.function.device, kind, self.bytes(), BLOCK_ALIGN_BYTES)? else {
             return Ok(None);
         };
-        let Some(held) = hold_idle(&self.memories(None)) else { return Ok(None) };
+        let Some(held) = hold_idle(&self.memories(None), || self.function.op.label()) else {
+            return Ok(None);
+        };
         // SAFETY: the call is complete (`way`), and its memory held: no work is under way and no host view open, and none can
         // begin. The memory that is written was just allocated, so nobody else has it and no operand is in it.
         unsafe { self.compute(out.ptr().as_ptr(), &way) };
@@ -202,7 +209,9 @@ impl<'a> Call<'a> {
             }
         }
         let Some(way) = self.way(apart) else { return false };
-        let Some(held) = hold_idle(&self.memories(Some(out))) else { return false };
+        let Some(held) = hold_idle(&self.memories(Some(out)), || self.function.op.label()) else {
+            return false;
+        };
         // SAFETY: the call has a way, so it is complete; the memory of target and operands is held. The
         // target is inside its allocation and aligned (`place`). An operand that lies as the results do, or
         // is one element, is exactly the target, with elements of the same size since there are as many, or
@@ -228,7 +237,9 @@ impl<'a> Call<'a> {
             return false;
         }
         let Some(way) = self.way(true) else { return false };
-        let Some(held) = hold_idle(&self.memories(Some(out))) else { return false };
+        let Some(held) = hold_idle(&self.memories(Some(out)), || self.function.op.label()) else {
+            return false;
+        };
         routes::take(Route::Scattered);
         let mut dense = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let mut from = self.places[0].cast_mut();
@@ -393,7 +404,7 @@ impl<'a> Call<'a> {
     unsafe fn gather(&self, k: usize, dst: *mut u8) {
         let Some(source) = self.sources[k] else { return };
         // SAFETY: `array` has found the place and the elements to be in the allocation, and the layout to broadcast to the
-        // space; the rest is the caller's contract.
+        // space. There is room at `dst`, apart from them, and nothing writes to them, by the contract of this function.
         unsafe { source.gather(self.places[k], self.itemsize(k), &self.space, dst) }
     }
 
@@ -405,8 +416,9 @@ impl<'a> Call<'a> {
     ///   same for all.
     unsafe fn run(&self, dst: *mut u8, places: [*const u8; MAX_OPERANDS]) {
         // SAFETY: the memory is the function's device's (`array`, `write`), which computes in it on this thread
-        // (`backend::Device::elements_fn`). Operands are inside their allocations and aligned (`place`), or values, aligned for
-        // every dtype. The rest is the caller's contract.
+        // (`backend::Immediate::elements_fn`). Operands are inside their allocations and aligned (`place`), or values, aligned for
+        // every dtype. By the contract of this function, each has as many elements as results or is one, and nothing else accesses
+        // them or the results.
         unsafe { self.function.run(dst, self.operands(places), self.same, self.space.len) };
     }
 

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::layout::{Layout, Order};
 use crate::memory::BLOCK_ALIGN_BYTES;
 use crate::memory::allocation::Allocation;
-use crate::program::{Arg, Fold, Program, Step};
+use crate::program::{Arg, Fold, Program};
 use crate::routes::{self, Route};
 use crate::runtime::Device;
 use crate::scalar::Scalar;
@@ -48,24 +48,27 @@ impl AxisFold<'_> {
         if !self.waited && source.layout.len() * dtype.size() >= WAITING_BYTES {
             return Ok(None);
         }
-        let finish = match self.finish.map(|program| Finish::of(program, self.device)) {
-            Some(None) => return Ok(None),
-            finish => finish.flatten(),
+        let finish = match self.finish.map(|program| (program, chain(program, self.device))) {
+            None => None,
+            Some((program, Some(chain))) => Some((program, chain)),
+            Some((_, None)) => return Ok(None),
         };
-        let folded = self.fold.result(self.accumulator);
-        let result = finish.as_ref().map_or(folded, |finish| finish.program.output_dtype(0));
+        let result = self.fold.finished(self.accumulator, self.finish);
         let of_both = |of: Source<'_>| source.allocation.kind().combine(of.allocation.kind());
         let kind = factors.map_or(source.allocation.kind(), of_both);
-        let memory = |values: *const u8, count: usize| {
+        let memory = |values: *mut u8, count: usize| {
+            if finish.as_ref().is_some_and(|(_, (_, most))| count > *most) {
+                return Ok(None);
+            }
             let Some(out) = fresh_memory(self.device, kind, count * result.size(), BLOCK_ALIGN_BYTES)? else {
                 return Ok(None);
             };
             let dst = out.ptr().as_ptr();
             // SAFETY: the memory was just allocated, for as many results, and the device computes in it on this thread: it has
-            // just folded. The values are of the finish's input (`Fold::result`).
+            // just folded. The values are of the finish's input (`Fold::result`), in memory of `folded` that it hands on.
             unsafe {
-                match finish {
-                    Some(finish) => finish.run(values, dst, count),
+                match &finish {
+                    Some((program, (functions, _))) => run_chain(program, functions, values, dst, count),
                     None => std::ptr::copy_nonoverlapping(values, dst, count * result.size()),
                 }
             }
@@ -106,18 +109,18 @@ impl AxisFold<'_> {
     }
 
     /// Folds the elements of a layout, in the order in which they lie where there are no gaps between them, and hands on where
-    /// the folded values are, and their number. `None` where that is not possible at once.
+    /// the folded values are, at the begin of [`Gathered`] memory, and their number. `None` where that is not possible at once.
     fn folded<R>(
         &self,
         source: Source<'_>,
         factors: Option<Source<'_>>,
         dtype: Dtype,
-        take: impl FnOnce(*const u8, usize) -> R,
+        take: impl FnOnce(*mut u8, usize) -> R,
     ) -> Option<R> {
         let (accumulator, Source { allocation, layout }) = (self.accumulator, source);
         let (extents, dense) = self.extents(layout)?;
         let (count, len) = (extents.results(), extents.elements());
-        let backend = self.device.backend();
+        let immediate = self.device.backend().immediate()?;
         // What is gathered has to fit the stack, and so have the folded values.
         let fits = len <= MAX_BYTES / dtype.size();
         let in_reach = dense || extents.step > 1 || fits;
@@ -141,7 +144,7 @@ impl AxisFold<'_> {
             return None;
         }
         let memory = [Some(&**allocation), factors.map(|of| &**of.allocation), None, None];
-        let held = hold_idle(&memory)?;
+        let held = hold_idle(&memory, || "fold")?;
         let mut values = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let mut gathered = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
         let values = values.0.as_mut_ptr().cast::<u8>();
@@ -150,7 +153,7 @@ impl AxisFold<'_> {
         // to; the rooms on the stack are long enough, as was just checked, and aligned for every dtype.
         let done = unsafe {
             let fold = |from: *const u8, extents| {
-                backend.fold_elements(self.fold, [dtype, accumulator], values, from, factors_at, extents)
+                immediate.fold(self.fold, [dtype, accumulator], values, from, factors_at, extents)
             };
             let where_they_lie = (dense || extents.step > 1) && fold(from, extents);
             where_they_lie
@@ -206,67 +209,51 @@ impl AxisFold<'_> {
     }
 }
 
-/// A program over values, and a device's functions for its steps.
-struct Finish<'a> {
-    program: &'a Program,
-    steps: SmallVec<[ElementsFn; 4]>,
+/// A device's functions for the steps of a program of one input, each of which computes with what the one before it comes to and
+/// constants, and how many values there is room for; `None` where the program is anything else, or there is no such function.
+fn chain(program: &Program, device: &Device) -> Option<(SmallVec<[ElementsFn; 4]>, usize)> {
+    let mut functions = SmallVec::new();
+    let (mut before, mut size) = (Arg::Input(0), program.inputs().first()?.size());
+    for (number, step) in (0..).zip(program.steps()) {
+        let varies = |arg: &Arg| !matches!(arg, Arg::Const(_));
+        let mut varying = step.operands().iter().filter(|arg| varies(arg)).peekable();
+        // Functions expect an operand that is not the same for all.
+        if varying.peek().is_none() || !varying.all(|&arg| arg == before) {
+            return None;
+        }
+        functions.push(device.elements_fn(step.op, step.dtype, step.out)?.run);
+        (before, size) = (Arg::Step(number), size.max(step.out.size()));
+    }
+    (program.outputs() == [before]).then_some((functions, MAX_BYTES / size))
 }
 
-impl<'a> Finish<'a> {
-    /// `None` where the device does not compute on the calling thread, or the program not one output.
-    fn of(program: &'a Program, device: &Device) -> Option<Self> {
-        let step = |step: &Step| {
-            // Functions expect an operand that is not the same for all.
-            let varies = step.operands().iter().any(|arg| !matches!(arg, Arg::Const(_)));
-            device.elements_fn(step.op, step.dtype, step.out).filter(|_| varies)
-        };
-        let steps = program.steps().iter().map(|of| Some(step(of)?.run)).collect::<Option<_>>()?;
-        matches!(program.outputs(), [Arg::Step(_)]).then_some(Self { program, steps })
-    }
-
-    /// Writes the program's output of each of `len` values.
-    ///
-    /// # Safety
-    /// - `len` values of the program's input are readable at `from`, and as many of its output writable at `dst`; both are aligned.
-    /// - The device computes on the calling thread, on this memory.
-    /// - Nothing else accesses them in conflict.
-    unsafe fn run(&self, from: *const u8, dst: *mut u8, len: usize) {
-        let (program, output) = (self.program, self.program.outputs()[0]);
-        let constants: SmallVec<[Constant; 2]> = program.consts().iter().copied().map(Constant::of).collect();
-        let (input_size, output_size) = (program.inputs()[0].size(), program.output_dtype(0).size());
-        // What the steps compute, for as many values at a time as there is room for: at least 16 of 32 steps.
-        let mut room = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
-        let room = room.0.as_mut_ptr().cast::<u8>();
-        let most = MAX_BYTES / size_of::<Constant>() / self.steps.len().max(1);
-        let mut at = 0;
-        while at < len {
-            let count = most.min(len - at);
-            let result = |step: Arg| match step {
-                Arg::Step(step) if Arg::Step(step) != output => {
-                    room.wrapping_add(usize::from(step) * most * size_of::<Constant>())
-                }
-                _ => dst.wrapping_add(at * output_size),
-            };
-            for (number, (step, run)) in (0..).zip(program.steps().iter().zip(&self.steps)) {
-                let (mut places, mut same) = ([std::ptr::null::<u8>(); MAX_OPERANDS], 0);
-                for (k, &arg) in step.operands().iter().enumerate() {
-                    places[k] = match arg {
-                        Arg::Input(_) => from.wrapping_add(at * input_size),
-                        Arg::Const(constant) => {
-                            same |= u32::from(count != 1) << k;
-                            constants[usize::from(constant)].place()
-                        }
-                        Arg::Step(_) => result(arg),
-                    };
-                }
-                for k in step.operands().len()..MAX_OPERANDS {
-                    places[k] = places[0];
-                }
-                // SAFETY: each is as many values of the step's dtype, or one, by the caller's contract and the program's; every
-                // step has a part of the room, whose values are of 16 bytes at most, or the output.
-                unsafe { run(result(Arg::Step(number)), places[0], places[1], places[2], same, count) };
+/// Writes what a [`chain`] makes of `len` values.
+///
+/// # Safety
+/// - There are `len` values of the program's input at `values`, which is the begin of [`Gathered`] memory that is the caller's alone; no
+///   more than there is room for.
+/// - As many of its output are writable at `dst`, aligned, and nothing else accesses them.
+/// - The device whose functions these are computes on this thread, on this memory.
+unsafe fn run_chain(program: &Program, functions: &[ElementsFn], values: *mut u8, dst: *mut u8, len: usize) {
+    let constants: SmallVec<[Constant; 2]> = program.consts().iter().copied().map(Constant::of).collect();
+    let mut room = Gathered([MaybeUninit::uninit(); MAX_BYTES]);
+    // What is computed goes from the one to the other, and at last to where it is to be.
+    let (mut from, mut to) = (values, room.0.as_mut_ptr().cast::<u8>());
+    for (number, (step, run)) in program.steps().iter().zip(functions).enumerate() {
+        let (mut places, mut same) = ([from.cast_const(); MAX_OPERANDS], 0);
+        for (k, &arg) in step.operands().iter().enumerate() {
+            if let Arg::Const(constant) = arg {
+                places[k] = constants[usize::from(constant)].place();
+                same |= u32::from(len != 1) << k;
             }
-            at += count;
         }
+        for k in step.operands().len()..MAX_OPERANDS {
+            places[k] = places[0];
+        }
+        let out = if number + 1 == functions.len() { dst } else { to };
+        // SAFETY: each place is `len` values of the step's dtype, or one, by the contract of this function and the program's; there is
+        // room for as many of its results, apart from them (`chain`).
+        unsafe { run(out, places[0], places[1], places[2], same, len) };
+        (from, to) = (to, from);
     }
 }

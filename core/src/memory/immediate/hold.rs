@@ -3,14 +3,33 @@
 use super::MAX_OPERANDS;
 use crate::memory::allocation::Allocation;
 use crate::memory::track::{HeldIdle, Mode, Refusal};
+use crate::observe;
 
 /// Holds the tracks of allocations, on none of which work may be under way or a host view open. Tracks that others have are
-/// not waited for while any is held, so that their order does not matter: `None`, too, where somebody has one for long.
+/// not waited for while any is held, so that their order does not matter: `None`, too, where somebody has one for long. `name`: what the
+/// work is called by who looks.
 #[inline(always)]
-pub(super) fn hold_idle<'a>(memory: &Memories<'a>) -> Option<Held<'a>> {
-    match try_hold_idle(memory) {
-        Ok(held) => Some(held),
-        Err(refusal) => hold_later(memory, refusal),
+pub(super) fn hold_idle<'a>(memory: &Memories<'a>, name: impl FnOnce() -> &'static str) -> Option<Held<'a>> {
+    let seen = if observe::is_on() { Some((name(), observe::now())) } else { None };
+    let tracks = match try_hold_idle(memory) {
+        Ok(held) => held,
+        Err(refusal) => hold_later(memory, refusal)?,
+    };
+    Some(Held { _tracks: tracks, seen })
+}
+
+/// Memory that is held, and where somebody looks, what the work is called and when it began.
+pub(super) struct Held<'a> {
+    _tracks: Tracks<'a>,
+    seen: Option<(&'static str, u64)>,
+}
+
+impl Drop for Held<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some((name, begin)) = self.seen {
+            observe::done_at_once(name, begin);
+        }
     }
 }
 
@@ -19,7 +38,7 @@ const HOLD_ROUNDS: usize = 100;
 
 #[cold]
 #[inline(never)]
-fn hold_later<'a>(memory: &Memories<'a>, mut refusal: Refusal) -> Option<Held<'a>> {
+fn hold_later<'a>(memory: &Memories<'a>, mut refusal: Refusal) -> Option<Tracks<'a>> {
     for _ in 0..HOLD_ROUNDS {
         match refusal {
             Refusal::Held => std::hint::spin_loop(),
@@ -40,11 +59,11 @@ fn hold_later<'a>(memory: &Memories<'a>, mut refusal: Refusal) -> Option<Held<'a
 
 /// What is touched: memory of operands, which is read, and at last of the target.
 pub(super) type Memories<'a> = [Option<&'a Allocation>; MAX_OPERANDS + 1];
-pub(super) type Held<'a> = [Option<HeldIdle<'a>>; MAX_OPERANDS + 1];
+type Tracks<'a> = [Option<HeldIdle<'a>>; MAX_OPERANDS + 1];
 
 #[inline(always)]
-fn try_hold_idle<'a>(memory: &Memories<'a>) -> std::result::Result<Held<'a>, Refusal> {
-    let mut held: Held<'a> = [const { None }; MAX_OPERANDS + 1];
+fn try_hold_idle<'a>(memory: &Memories<'a>) -> std::result::Result<Tracks<'a>, Refusal> {
+    let mut held: Tracks<'a> = [const { None }; MAX_OPERANDS + 1];
     for (k, hold) in held.iter_mut().enumerate() {
         let Some(next) = memory[k] else { continue };
         // Each once.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{IMMEDIATE_BYTES, Source, fresh_memory, hold_idle, place};
+use super::{BLOCK, IMMEDIATE_BYTES, Source, fresh_memory, hold_idle, place};
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::memory::allocation::Allocation;
@@ -10,8 +10,8 @@ use crate::memory::{BLOCK_ALIGN_BYTES, UsmKind};
 use crate::routes::{self, Route};
 use crate::runtime::Device;
 
-/// Stretches of memory that are copied at most; each source is one at least.
-pub(crate) const MAX_STRETCHES: usize = 1024;
+/// Stretches of memory that are copied at most: of the largest result, each has a line of the cache. Each source is one at least.
+pub(crate) const MAX_STRETCHES: usize = IMMEDIATE_BYTES / BLOCK;
 
 /// Copies the elements of sources, one after another along an axis, in row-major order into memory of its own, now. `None`
 /// where that is not possible at once: where something is under way on a source or a host view of it is open, there is a
@@ -53,7 +53,9 @@ pub(crate) fn join(
     for source in sources {
         let (bytes, Source { allocation, layout }) = (row(source), source);
         let Some(from) = place(allocation, layout, layout.len(), dtype) else { return Ok(None) };
-        let Some(held) = hold_idle(&[Some(&**allocation), None, None, None]) else { return Ok(None) };
+        let Some(held) = hold_idle(&[Some(&**allocation), None, None, None], || "join") else {
+            return Ok(None);
+        };
         for n in 0..rows {
             // SAFETY: `place` has found the source's elements, rows of so many bytes without gaps, to be in its allocation, which
             // is held: no work is under way and no host view open, and none can begin. The result was just allocated for as many

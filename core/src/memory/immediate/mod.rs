@@ -9,8 +9,8 @@ mod call;
 mod fold;
 mod hold;
 mod join;
+mod moves;
 mod plan;
-mod row;
 mod strided;
 
 pub(crate) use alike::Alike;
@@ -18,15 +18,15 @@ pub(crate) use call::Call;
 pub(crate) use fold::{AxisFold, WAITING_BYTES};
 use hold::{Memories, hold_idle};
 pub(crate) use join::{MAX_STRETCHES, join};
+pub(crate) use moves::{Move, MoveCall};
 pub(crate) use plan::run;
-pub(crate) use row::RowCall;
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::allocation::Allocation;
-use super::{UsmKind, UsmPtr};
+use super::{BLOCK_ALIGN_BYTES, UsmKind, UsmPtr};
 use crate::backend::{Elements, REVERSED, SAME, SECONDS};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
@@ -60,6 +60,32 @@ pub(super) fn fresh_memory(
         Err(Error::Alloc(_)) => Ok(None),
         outcome => outcome.map(Some),
     }
+}
+
+/// Memory of its own for as many numbers of 64 bits, each one more than the one before; they wrap. `None` where the device does not
+/// compute on the calling thread, or there are none.
+///
+/// # Errors
+/// What the allocation reports.
+pub(crate) fn range(
+    device: &Device,
+    kind: UsmKind,
+    start: u64,
+    len: usize,
+) -> Result<Option<Arc<Allocation>>> {
+    if !device.capabilities().immediate || len == 0 {
+        return Ok(None);
+    }
+    let Some(out) = fresh_memory(device, kind, len * size_of::<u64>(), BLOCK_ALIGN_BYTES)? else {
+        return Ok(None);
+    };
+    let to = out.ptr().as_ptr().cast::<u64>();
+    for i in 0..len {
+        // SAFETY: the memory was just allocated for as many numbers, aligned for every dtype, nobody else has it, and the device
+        // lets its memory be touched here.
+        unsafe { to.add(i).write(start.wrapping_add(i as u64)) };
+    }
+    Ok(Some(out))
 }
 
 /// A value's bytes, aligned for every dtype.

@@ -1,7 +1,7 @@
 //! Plans of sorts, searches and the like, run at once.
 
 use super::{MAX_OPERANDS, Memories, Source, hold_idle};
-use crate::memory::schedule;
+use crate::memory::reach;
 use crate::memory::track::Mode;
 use crate::plan::LaunchPlan;
 use crate::routes::{self, Route};
@@ -26,7 +26,7 @@ pub(crate) fn run(device: &Device, plan: &LaunchPlan, inputs: &[Source<'_>], out
     if memory.iter().flatten().any(|allocation| allocation.device() != device) {
         return false;
     }
-    let reaches = schedule::operands(plan).all(|operand| {
+    let reaches = reach::operands(plan).all(|operand| {
         let Source { allocation, layout } = match operand.mode {
             Mode::Read => inputs[operand.number],
             Mode::Write => output,
@@ -36,10 +36,11 @@ pub(crate) fn run(device: &Device, plan: &LaunchPlan, inputs: &[Source<'_>], out
     if !reaches {
         return false;
     }
-    let Some(held) = hold_idle(&memory) else { return false };
+    let Some(immediate) = device.backend().immediate() else { return false };
+    let Some(held) = hold_idle(&memory, || "pass") else { return false };
     // SAFETY: every element that the plan reaches was found to be in the memory of its operand, all of which is held: no work is
     // under way on it and no host view open, and none can begin. What else a plan guarantees, the pass that made it does.
-    let done = unsafe { device.backend().run_at_once(plan) };
+    let done = unsafe { immediate.run(plan) };
     drop(held);
     if done {
         routes::take(Route::Pass);

@@ -172,11 +172,12 @@ pub(super) unsafe fn gather(
     size: usize,
     dense: *mut u8,
 ) {
-    // SAFETY: places and `dense` are what `Device::gather_elements` and `copy` ask for: no extent is 0, the
+    // SAFETY: places and `dense` are what `Immediate::gather` and `copy` ask for: no extent is 0, the
     // places are readable, and as many elements writable at `dense`, apart from them.
     unsafe {
-        if !device.gather_elements(dense, place, steps, size) {
-            by_size::<false>(size)(place.cast_mut(), steps, dense);
+        match device.immediate() {
+            Some(immediate) => immediate.gather(dense, place, steps, size),
+            None => by_size::<false>(size)(place.cast_mut(), steps, dense),
         }
     }
 }

@@ -20,6 +20,7 @@ use stridewise_c::memory::*;
 use stridewise_c::queue::*;
 use stridewise_c::status::sw_status::{self, SW_ERROR_HANDLE, SW_ERROR_OTHER, SW_ERROR_PANIC, SW_OK};
 use stridewise_c::status::{sw_last_error, sw_status_name};
+use stridewise_c::usage::*;
 use stridewise_c::view::*;
 
 use crate::random::Rng;
@@ -148,6 +149,7 @@ impl Calls {
                 12 => self.exchange(),
                 13 => self.runtime(),
                 14 => self.wait(),
+                15 => self.usage(),
                 _ => self.describe(),
             }
             let rng = &mut self.rng;

@@ -59,6 +59,53 @@ impl Calls {
         self.queues.extend((!new_queue.is_null()).then_some((new_queue, true)));
     }
 
+    /// What is in use of a device's memory.
+    pub(super) fn usage(&mut self) {
+        let (device, lives) = any(&mut self.rng, &self.devices);
+        let mut usage = std::mem::MaybeUninit::<sw_memory_usage>::uninit();
+        let (mut arrays, mut count, mut freed) = (null_mut(), 0, 0);
+        let mut text = [0; 64];
+        // SAFETY: pointers to locals, of the lengths beside them; handles that were just given are freed once.
+        unsafe {
+            match self.rng.below(4) {
+                0 => {
+                    if self.done(sw_device_memory(device, usage.as_mut_ptr()), lives, true) {
+                        let usage = usage.assume_init();
+                        let kinds = [usage.host, usage.device, usage.shared];
+                        assert_eq!(usage.in_use, kinds.iter().map(|kind| kind.in_use).sum::<usize>());
+                        assert!(usage.in_use <= usage.peak && usage.in_use <= usage.reserved);
+                    }
+                }
+                1 => {
+                    self.done(sw_device_trim(device, &raw mut freed), lives, true);
+                }
+                2 => {
+                    let mut scope = null_mut();
+                    self.done(sw_memory_scope_open(c"calls".as_ptr(), &raw mut scope), true, true);
+                    let status = sw_device_live_arrays(device, &raw mut arrays, &raw mut count);
+                    self.done(status, lives, true);
+                    self.done(sw_memory_scope_close(scope), true, true);
+                    self.done(sw_memory_scope_free(scope), true, true);
+                }
+                _ => {
+                    let status = sw_device_live_arrays(device, &raw mut arrays, &raw mut count);
+                    if self.done(status, lives, true) {
+                        let number = self.rng.below(count + 2);
+                        let mut entry = std::mem::MaybeUninit::<sw_live_array>::uninit();
+                        let status = sw_live_arrays_at(arrays, number, entry.as_mut_ptr());
+                        assert_eq!(self.done(status, true, false), number < count);
+                        let (words, room) = (text.as_mut_ptr(), text.len());
+                        let status = sw_live_arrays_describe(arrays, number, words, room, null_mut());
+                        assert_eq!(self.done(status, true, false), number < count);
+                    }
+                }
+            }
+            if !arrays.is_null() {
+                self.done(sw_live_arrays_free(arrays), true, true);
+            }
+        }
+    }
+
     /// Queues and events.
     pub(super) fn wait(&mut self) {
         let (queue, queue_lives) = any(&mut self.rng, &self.queues);

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use smallvec::SmallVec;
 use stridewise_core::{Error, Lease, Result, UsmArray};
 
-use super::{DL_CPU, DLDevice, DLTensor, FLAG_IS_COPIED, FLAG_READ_ONLY, ManagedTensor};
+use super::{DL_CPU, DLDevice, DLTensor, FLAG_IS_COPIED, FLAG_READ_ONLY, ManagedTensor, type_of};
 use crate::host::check_visible;
 
 /// What an exported tensor's pointers point into, and the memory that they describe. It stays where it is until the
@@ -29,6 +29,35 @@ pub fn device_of(array: &UsmArray) -> Result<DLDevice> {
     }
 }
 
+/// All devices that an array's memory can be exported for as it is: first [`device_of`], if it has one, then what its own device says
+/// of memory of its kind.
+#[must_use]
+pub fn devices_of(array: &UsmArray) -> SmallVec<[DLDevice; 3]> {
+    let mut devices: SmallVec<[DLDevice; 3]> = device_of(array).into_iter().collect();
+    if let Some((device_type, device_id)) = array.device().capabilities().exchange
+        && let Some(own) = type_of(device_type, array.usm_kind())
+    {
+        for device_type in [own, device_type] {
+            let device = DLDevice { device_type, device_id };
+            if !devices.contains(&device) {
+                devices.push(device);
+            }
+        }
+    }
+    devices
+}
+
+/// When who takes a tensor may use it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum When {
+    /// At once: work on it is waited for.
+    Now,
+    /// At once, though work on it may be under way: who takes it sees to that.
+    Unordered,
+    /// In a stream of the device, by its number in the protocol, which waits for the work on it.
+    InStream(usize),
+}
+
 /// Exports an array as a managed tensor that shares its memory. All work on the memory is complete when this returns,
 /// and until the deleter is called work on it is complete when the call returns that asks for it. The deleter may be called from any
 /// thread. `copied`: nobody else has this memory.
@@ -38,6 +67,23 @@ pub fn device_of(array: &UsmArray) -> Result<DLDevice> {
 /// the memory.
 pub fn export<M: ManagedTensor>(array: &UsmArray, copied: bool) -> Result<NonNull<M>> {
     let device = device_of(array)?;
+    // SAFETY: no stream is named.
+    unsafe { export_for(array, copied, device, When::Now) }
+}
+
+/// As [`export`], for one of [`devices_of`], which may be used when one says.
+///
+/// # Errors
+/// As for [`export`], but for the failure of work that is not waited for.
+///
+/// # Safety
+/// A stream that is named is there, of the array's device.
+pub unsafe fn export_for<M: ManagedTensor>(
+    array: &UsmArray,
+    copied: bool,
+    device: DLDevice,
+    when: When,
+) -> Result<NonNull<M>> {
     let writable = array.flags().writable;
     if !writable && !M::HAS_FLAGS {
         return Err(Error::borrow(
@@ -47,7 +93,13 @@ pub fn export<M: ManagedTensor>(array: &UsmArray, copied: bool) -> Result<NonNul
             "export a copy, or ask for DLPack 1.0 (in Python with max_version=(1, 0))",
         ));
     }
-    let memory = array.usm_data()?.lend()?;
+    let memory = array.usm_data()?;
+    let memory = match when {
+        When::Now => memory.lend()?,
+        When::Unordered => memory.lend_unordered()?,
+        // SAFETY: the caller's promise.
+        When::InStream(stream) => unsafe { memory.lend_to(stream)? },
+    };
     let start = memory.ptr();
     let data = if array.is_empty() {
         std::ptr::null_mut()

@@ -5,15 +5,30 @@
 //! [`DLManagedTensorVersioned`], which has a version and flags. Whoever holds the pointer owns the tensor and calls its
 //! deleter once.
 //!
-//! Memory of kinds that host code may touch goes out as memory of the processor (`kDLCPU`), so that any library takes it.
+//! Memory of kinds that host code may touch goes out as memory of the processor (`kDLCPU`), so that any library takes it, and where
+//! somebody asks for it, as what it is besides ([`devices_of`]): of a CUDA device, page-locked and managed memory are the device's, too.
 //!
-//! A tensor says on which device it is. Consumers know `kDLCPU`; few know `kDLOneAPI` or OpenCL, and nobody
-//! can use the invented address of a buffer. So device memory is refused (`check_visible` in `host.rs`,
-//! `BufferError` in Python) with the way out, a copy that someone asks for, and so is coarse-grained memory,
-//! which must be mapped first. What goes out is complete first, and counts as known outside until the tensor
-//! is given back; what comes in is registered, and if it is ours it is the same allocation again. The cost:
-//! exchange with a library on the same GPU goes through the host. No timing is recorded. Tests have read
-//! 100 000 random tensors for each property under the address sanitizer, and so does the fuzz target `dlpack`.
+//! A tensor says on which device it is. Consumers know `kDLCPU` and `kDLCUDA`; few know `kDLOneAPI` or OpenCL, and nobody
+//! can use the invented address of a buffer. So device memory goes out where its device has a number in the protocol
+//! ([`Capabilities::exchange`](stridewise_core::backend::Capabilities::exchange)), and is refused elsewhere (`check_visible` in
+//! `host.rs`, `BufferError` in Python) with the way out, a copy that someone asks for; so is coarse-grained memory, which must be mapped
+//! first. What goes out is complete first, or the stream that it is for waits for it ([`When`]), and it counts as known outside until
+//! the tensor is given back; what comes in is registered, and if it is ours it is the same allocation again. Tests have read 100 000
+//! random tensors for each property under the address sanitizer, and so does the fuzz target `dlpack`.
+//!
+//! ```
+//! # use stridewise as _;
+//! use stridewise_core::{Dtype, UsmArray, UsmKind};
+//! use stridewise_exchange::dlpack::{DLManagedTensorVersioned, export, import};
+//!
+//! let queue = stridewise_exchange::host::host_queue()?;
+//! let array = UsmArray::arange(&queue, 0, 3, 1, Dtype::I64, UsmKind::Shared)?;
+//! let tensor = export::<DLManagedTensorVersioned>(&array, false)?; // what another library is handed
+//! // SAFETY: the tensor is ours, and is given up.
+//! let same = unsafe { import(tensor.as_ptr(), &queue) }?;
+//! assert_eq!(same.to_vec::<i64>()?, [0, 1, 2]);
+//! # Ok::<(), stridewise_core::Error>(())
+//! ```
 
 mod export;
 mod import;
@@ -22,16 +37,33 @@ mod tests;
 
 use std::ffi::c_void;
 
-use stridewise_core::{Dtype, DtypeKind, Error, Result};
+use stridewise_core::{Dtype, DtypeKind, Error, Result, UsmKind};
 
-pub use export::{device_of, export};
-pub use import::import;
+pub use export::{When, device_of, devices_of, export, export_for};
+pub use import::{import, queue_of};
 
 /// The version of DLPack that is written, and the newest one whose fields are known: major, minor.
 pub const VERSION: DLPackVersion = DLPackVersion { major: 1, minor: 1 };
 
 /// The processor's memory.
 pub const DL_CPU: i32 = 1;
+
+/// Memory of a CUDA device.
+pub const DL_CUDA: i32 = 2;
+/// Memory of the processor that is page-locked for CUDA devices.
+pub const DL_CUDA_HOST: i32 = 3;
+/// Memory that CUDA's driver manages.
+pub const DL_CUDA_MANAGED: i32 = 13;
+
+/// The type of a device's memory of a kind, where its device memory is of a type; `None` where it has no type of its own.
+fn type_of(device_type: i32, kind: UsmKind) -> Option<i32> {
+    match (device_type, kind) {
+        (_, UsmKind::Device) => Some(device_type),
+        (DL_CUDA, UsmKind::Host) => Some(DL_CUDA_HOST),
+        (DL_CUDA, UsmKind::Shared) => Some(DL_CUDA_MANAGED),
+        _ => None,
+    }
+}
 
 /// The tensor must not be written.
 pub const FLAG_READ_ONLY: u64 = 1;

@@ -309,7 +309,7 @@ fn descriptions() -> impl Strategy<Value = Description> {
     (dtype, dims, address, offset, device).prop_map(
         |(dtype, (shape, strides), address, byte_offset, device_type)| Description {
             address,
-            device_type,
+            device: DLDevice { device_type, device_id: 0 },
             dtype,
             shape: shape.into(),
             strides: strides.map(Into::into),
@@ -320,7 +320,8 @@ fn descriptions() -> impl Strategy<Value = Description> {
 
 /// The least and one past the greatest address of an element, by plain arithmetic; `None` where there is no answer.
 fn oracle(d: &Description) -> Option<(i128, i128)> {
-    let dtype = Dtype::try_from(d.dtype).ok().filter(|_| d.device_type == DL_CPU)?;
+    let dtype =
+        Dtype::try_from(d.dtype).ok().filter(|_| matches!(d.device.device_type, DL_CPU | DL_CUDA_HOST))?;
     let size = dtype.size() as i128;
     if d.shape.iter().any(|&extent| extent < 0) {
         return None;
@@ -420,7 +421,8 @@ proptest! {
 
     #[test]
     fn a_description_is_taken_exactly_where_it_can_be(description in descriptions()) {
-        match (description.place(), oracle(&description)) {
+        let place = description.room(&queue()).and_then(|_| description.place());
+        match (place, oracle(&description)) {
             (Ok(place), Some((start, end))) if end > start => {
                 prop_assert_eq!(description.address as i128 + place.step as i128, start);
                 prop_assert_eq!(place.bytes as i128, end - start);
@@ -455,4 +457,98 @@ fn memory_of_a_device_goes_out_as_what_the_device_says() {
         // SAFETY: the tensor is given back once.
         unsafe { give_back(managed.as_ptr()) };
     }
+}
+
+/// A device whose kinds are all its own, as one of CUDA has them: number 1.
+fn like_cuda() -> Device {
+    let config = NullConfig { exchange: Some((DL_CUDA, 1)), all_kinds: true, ..NullConfig::default() };
+    Device::from_backend(Arc::new(NullDevice::new(config)))
+}
+
+#[test]
+fn memory_goes_out_as_all_that_it_is() {
+    let queue = like_cuda().queue().unwrap();
+    let number = |device: &DLDevice| (device.device_type, device.device_id);
+    for (kind, devices) in [
+        (UsmKind::Device, vec![(DL_CUDA, 1)]),
+        (UsmKind::Host, vec![(DL_CPU, 0), (DL_CUDA_HOST, 1), (DL_CUDA, 1)]),
+        (UsmKind::Shared, vec![(DL_CPU, 0), (DL_CUDA_MANAGED, 1), (DL_CUDA, 1)]),
+    ] {
+        let array = UsmArray::empty(&queue, &[2, 3], Dtype::F32, kind).unwrap();
+        let found = devices_of(&array);
+        assert_eq!(found.iter().map(number).collect::<Vec<_>>(), devices, "{kind}");
+        for device in found {
+            for when in [When::Now, When::Unordered, When::InStream(1)] {
+                // SAFETY: the device has no streams, and waits.
+                let managed =
+                    unsafe { export_for::<DLManagedTensorVersioned>(&array, false, device, when) }.unwrap();
+                // SAFETY: exported just now, and given back below.
+                let tensor = unsafe { *managed.as_ref().tensor() };
+                assert_eq!(
+                    (tensor.device, tensor.data.addr()),
+                    (device, array.usm_data().unwrap().ptr().addr())
+                );
+                // SAFETY: the tensor is given back once.
+                unsafe { give_back(managed.as_ptr()) };
+            }
+        }
+    }
+}
+
+#[test]
+fn memory_of_a_device_comes_in_on_a_queue_of_it() {
+    let queue = like_cuda().queue().unwrap();
+    for (device_type, device_id, shape, expected) in [
+        (DL_CUDA, 1, [2_i64, 3], Some(UsmKind::Device)),
+        (DL_CUDA_MANAGED, 1, [2, 3], Some(UsmKind::Device)),
+        (DL_CUDA_HOST, 0, [2, 3], Some(UsmKind::Device)),
+        (DL_CUDA, 1, [2, 0], Some(UsmKind::Device)),
+        (DL_CUDA, 0, [2, 3], None),
+        (DL_CUDA_MANAGED, 2, [2, 3], None),
+        (10, 1, [2, 3], None),
+        (DL_CPU, 0, [2, 3], None),
+    ] {
+        let what = format!("type {device_type}, number {device_id}, {shape:?}");
+        let (mut managed, returned) = lend::<DLManagedTensorVersioned>(&shape, &[3, 1], 2, 8, 0);
+        // SAFETY: nobody else has it yet.
+        unsafe { managed.as_mut() }.dl_tensor.device = DLDevice { device_type, device_id };
+        // SAFETY: the tensor is ours; the device, which works on nothing, takes every address for its own.
+        let outcome = unsafe { import(managed.as_ptr(), &queue) };
+        let Some(kind) = expected else {
+            assert!(matches!(outcome, Err(Error::Unsupported(_))), "{what}: {outcome:?}");
+            assert_eq!(returned.load(Ordering::SeqCst), 0, "{what}");
+            // SAFETY: still ours.
+            unsafe { give_back(managed.as_ptr()) };
+            continue;
+        };
+        let array = outcome.unwrap();
+        assert_eq!((array.usm_kind(), array.queue()), (kind, &queue), "{what}");
+        assert_eq!(array.shape().iter().map(|&n| n as i64).collect::<Vec<_>>(), shape, "{what}");
+        if !array.is_empty() {
+            // SAFETY: the array holds the tensor.
+            let start = unsafe { managed.as_ref() }.dl_tensor.data.addr();
+            assert_eq!(array.usm_data().unwrap().ptr().addr(), start + 16, "{what}");
+            assert_eq!(returned.load(Ordering::SeqCst), 0, "{what}");
+        }
+        drop(array);
+        assert_eq!(returned.load(Ordering::SeqCst), 1, "{what}");
+    }
+    // What the device does not know is none of its own.
+    let device = Device::from_backend(Arc::new(NullDevice::new(NullConfig::default())));
+    let mut data = [0_u32; 4];
+    let strided = crate::host::Strided {
+        data: data.as_mut_ptr().cast(),
+        dtype: Dtype::U32,
+        shape: &[4],
+        byte_strides: None,
+        read_only: true,
+    };
+    // SAFETY: what is refused is never followed.
+    let refused = unsafe { strided.import_of_device(&device.queue().unwrap(), Box::new(|| ())) };
+    assert!(matches!(refused, Err(Error::Value(_))), "{refused:?}");
+    assert_eq!(queue_of(DLDevice { device_type: DL_CUDA, device_id: 1 }).unwrap(), None);
+    assert_eq!(
+        queue_of(DLDevice { device_type: DL_CPU, device_id: 0 }).unwrap(),
+        Some(host_queue().unwrap())
+    );
 }

@@ -13,6 +13,7 @@ from ._arrangements import *
 from ._wider import *
 from ._device_names import *
 from ._native import __version__, _fft, _linalg, _Memory, _random
+from ._descriptors import select_device_with_aspects
 from . import _methods, fft, lib, linalg, random
 from ._kernel import device_context, kernel
 from . import dppy, kernel_api, program
@@ -31,7 +32,12 @@ _LATER = {
     "_parts": "apply_along_axis apply_over_axes block c_ choose copyto fromfunction fromiter insert isfortran iterable mask_indices "
     "may_share_memory mgrid ndenumerate ndindex ogrid packbits partition putmask r_ real_if_close require resize "
     "shares_memory sort_complex unpackbits unwrap vectorize",
+    "_platforms": "Platform SyclContext SyclContextCreationError SyclDevice SyclDeviceCreationError SyclEvent SyclKernelInvalidRangeError "
+    "SyclKernelSubmitError SyclPlatform SyclQueue SyclQueueCreationError SyclSubDeviceCreationError SyclTimer backend_type device_type "
+    "event_status_type get_composite_devices get_device_cached_queue get_platforms global_mem_cache_type lsplatform",
     "_polynomials": "poly polyadd polyder polydiv polyint polymul polysub roots",
+    "_seeing": "analyze explain profile",
+    "_usage": "memory_scope",
 }
 _HOMES = {name: module for module, names in _LATER.items() for name in names.split()}
 _MODULES_LATER = ("emath", "special")

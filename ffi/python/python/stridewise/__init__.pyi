@@ -2,7 +2,7 @@
 
 # The module has names of its own for `bool`, `abs`, `max`, `sum` and others, so Python's stand here under a name with `_`.
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Final, Literal, NamedTuple, Protocol, TypeAlias, final, overload
 
 from typing_extensions import disjoint_base
@@ -176,6 +176,30 @@ from ._parts import (
     unwrap as unwrap,
     vectorize as vectorize,
 )
+from ._platforms import (
+    Platform as Platform,
+    SyclContext as SyclContext,
+    SyclContextCreationError as SyclContextCreationError,
+    SyclDevice as SyclDevice,
+    SyclDeviceCreationError as SyclDeviceCreationError,
+    SyclEvent as SyclEvent,
+    SyclKernelInvalidRangeError as SyclKernelInvalidRangeError,
+    SyclKernelSubmitError as SyclKernelSubmitError,
+    SyclPlatform as SyclPlatform,
+    SyclQueue as SyclQueue,
+    SyclQueueCreationError as SyclQueueCreationError,
+    SyclSubDeviceCreationError as SyclSubDeviceCreationError,
+    SyclTimer as SyclTimer,
+    backend_type as backend_type,
+    device_type as device_type,
+    event_status_type as event_status_type,
+    get_composite_devices as get_composite_devices,
+    get_device_cached_queue as get_device_cached_queue,
+    get_platforms as get_platforms,
+    global_mem_cache_type as global_mem_cache_type,
+    lsplatform as lsplatform,
+    global_mem_cache_type as _cache_type,
+)
 from ._polynomials import (
     poly as poly,
     polyadd as polyadd,
@@ -186,6 +210,8 @@ from ._polynomials import (
     polysub as polysub,
     roots as roots,
 )
+from ._seeing import analyze as analyze, explain as explain, profile as profile
+from ._usage import LiveArray as _LiveArray, MemoryUsage as _MemoryUsage, memory_scope as memory_scope
 from ._sets import (
     argwhere as argwhere,
     flatnonzero as flatnonzero,
@@ -202,9 +228,11 @@ from ._wider import (
     eye as eye,
     histogram as histogram,
     linspace as linspace,
+    load as load,
     meshgrid as meshgrid,
     nan_to_num as nan_to_num,
     pad as pad,
+    save as save,
 )
 from ._arithmetic import (
     bitwise_count as bitwise_count,
@@ -415,6 +443,103 @@ class Context:
 @final
 class Device:
     def __new__(cls, filter: Any = None) -> Device: ...
+    @property
+    def component_devices(self) -> list[Device]: ...
+    @property
+    def composite_device(self) -> Device | None: ...
+    @property
+    def default_selector_score(self) -> _int: ...
+    @property
+    def global_mem_cache_line_size(self) -> _int: ...
+    @property
+    def global_mem_cache_type(self) -> _cache_type: ...
+    @property
+    def has_aspect_custom(self) -> _bool: ...
+    @property
+    def has_aspect_emulated(self) -> _bool: ...
+    @property
+    def has_aspect_image(self) -> _bool: ...
+    @property
+    def has_aspect_is_component(self) -> _bool: ...
+    @property
+    def has_aspect_is_composite(self) -> _bool: ...
+    @property
+    def has_aspect_online_compiler(self) -> _bool: ...
+    @property
+    def has_aspect_online_linker(self) -> _bool: ...
+    @property
+    def has_aspect_usm_atomic_host_allocations(self) -> _bool: ...
+    @property
+    def has_aspect_usm_atomic_shared_allocations(self) -> _bool: ...
+    @property
+    def image_2d_max_height(self) -> _int: ...
+    @property
+    def image_2d_max_width(self) -> _int: ...
+    @property
+    def image_3d_max_depth(self) -> _int: ...
+    @property
+    def image_3d_max_height(self) -> _int: ...
+    @property
+    def image_3d_max_width(self) -> _int: ...
+    @property
+    def max_clock_frequency(self) -> _int: ...
+    @property
+    def max_num_sub_groups(self) -> _int: ...
+    @property
+    def max_read_image_args(self) -> _int: ...
+    @property
+    def max_work_item_dims(self) -> _int: ...
+    @property
+    def max_work_item_sizes(self) -> tuple[_int, ...]: ...
+    @property
+    def max_work_item_sizes1d(self) -> tuple[_int, ...]: ...
+    @property
+    def max_work_item_sizes2d(self) -> tuple[_int, ...]: ...
+    @property
+    def max_work_item_sizes3d(self) -> tuple[_int, ...]: ...
+    @property
+    def max_write_image_args(self) -> _int: ...
+    @property
+    def native_vector_width_char(self) -> _int: ...
+    @property
+    def native_vector_width_double(self) -> _int: ...
+    @property
+    def native_vector_width_float(self) -> _int: ...
+    @property
+    def native_vector_width_half(self) -> _int: ...
+    @property
+    def native_vector_width_int(self) -> _int: ...
+    @property
+    def native_vector_width_long(self) -> _int: ...
+    @property
+    def native_vector_width_short(self) -> _int: ...
+    @property
+    def partition_max_sub_devices(self) -> _int: ...
+    @property
+    def preferred_vector_width_char(self) -> _int: ...
+    @property
+    def preferred_vector_width_double(self) -> _int: ...
+    @property
+    def preferred_vector_width_float(self) -> _int: ...
+    @property
+    def preferred_vector_width_half(self) -> _int: ...
+    @property
+    def preferred_vector_width_int(self) -> _int: ...
+    @property
+    def preferred_vector_width_long(self) -> _int: ...
+    @property
+    def preferred_vector_width_short(self) -> _int: ...
+    @property
+    def profiling_timer_resolution(self) -> _int: ...
+    @property
+    def sub_group_independent_forward_progress(self) -> _bool: ...
+    @property
+    def sub_group_sizes(self) -> list[_int]: ...
+    @property
+    def sycl_platform(self) -> Platform: ...
+    def can_access_peer(self, peer: Device, value: _str = "access_supported") -> _bool: ...
+    def disable_peer_access(self, peer: Device) -> None: ...
+    def enable_peer_access(self, peer: Device) -> None: ...
     def __eq__(self, value: object, /) -> _bool: ...
     def __hash__(self, /) -> _int: ...
     def __ne__(self, value: object, /) -> _bool: ...
@@ -478,6 +603,7 @@ class Device:
     def isa(self) -> _str: ...
     @property
     def local_mem_size(self) -> _int: ...
+    def memory(self, /) -> _MemoryUsage: ...
     @property
     def max_compute_units(self) -> _int: ...
     @property
@@ -501,6 +627,8 @@ class Device:
     def sycl_queue(self) -> Queue: ...
     @property
     def topology(self) -> dict[_str, Any]: ...
+    def set_memory_limit(self, limit: _int | _str | None, /) -> None: ...
+    def trim(self, /) -> _int: ...
     def trim_pool(self, /, keep_bytes: _int = 0) -> None: ...
     def usm_support(self, /, usm_type: _str | None) -> _str: ...
     @property
@@ -649,7 +777,7 @@ class Graph:
     def outputs(self) -> tuple[_str, ...]: ...
     @property
     def queue(self) -> Queue: ...
-    def repeat(self, /, times: _int) -> Event: ...
+    def repeat(self, /, times: _int, *, progress: Callable[[_int, _int], Any] | None = None) -> Event: ...
     def replay(self, /) -> Event: ...
 
 @final
@@ -808,6 +936,9 @@ class usm_ndarray:
     def __complex__(self, /) -> _complex: ...
     def __contains__(self, key: _Array, /) -> _bool: ...
     def __divmod__(self, value: _Array, /) -> tuple[usm_ndarray, usm_ndarray]: ...
+    def __arrow_c_array__(self, /, requested_schema: Any = None) -> tuple[Any, Any]: ...
+    def __arrow_c_device_array__(self, /, requested_schema: Any = None, **_options: Any) -> tuple[Any, Any]: ...
+    def __arrow_c_schema__(self, /) -> Any: ...
     def __dlpack__(
         self,
         /,
@@ -941,6 +1072,8 @@ class usm_ndarray:
         axis: _int | Sequence[_int] | None = None,
         out: usm_ndarray | None = None,
         keepdims: _bool = False,
+        *,
+        where: _Array | None = None,
     ) -> usm_ndarray: ...
     def any(
         self,
@@ -948,6 +1081,8 @@ class usm_ndarray:
         axis: _int | Sequence[_int] | None = None,
         out: usm_ndarray | None = None,
         keepdims: _bool = False,
+        *,
+        where: _Array | None = None,
     ) -> usm_ndarray: ...
     def argmax(
         self,
@@ -1031,6 +1166,8 @@ class usm_ndarray:
         axis: _int | Sequence[_int] | None = None,
         out: usm_ndarray | None = None,
         keepdims: _bool = False,
+        initial: _Array | None = None,
+        where: _Array | None = None,
     ) -> usm_ndarray: ...
     def mean(
         self,
@@ -1039,6 +1176,8 @@ class usm_ndarray:
         dtype: _DTypeLike | None = None,
         out: usm_ndarray | None = None,
         keepdims: _bool = False,
+        *,
+        where: _Array | None = None,
     ) -> usm_ndarray: ...
     def min(
         self,
@@ -1046,6 +1185,8 @@ class usm_ndarray:
         axis: _int | Sequence[_int] | None = None,
         out: usm_ndarray | None = None,
         keepdims: _bool = False,
+        initial: _Array | None = None,
+        where: _Array | None = None,
     ) -> usm_ndarray: ...
     def nonzero(self, /) -> tuple[usm_ndarray, ...]: ...
     def prod(
@@ -1055,6 +1196,8 @@ class usm_ndarray:
         dtype: _DTypeLike | None = None,
         out: usm_ndarray | None = None,
         keepdims: _bool = False,
+        initial: _Array | None = None,
+        where: _Array | None = None,
     ) -> usm_ndarray: ...
     def ptp(
         self,
@@ -1088,6 +1231,8 @@ class usm_ndarray:
         ddof: _float | None = None,
         keepdims: _bool = False,
         *,
+        where: _Array | None = None,
+        mean: _Array | None = None,
         correction: _float = 0.0,
     ) -> usm_ndarray: ...
     def sum(
@@ -1097,6 +1242,8 @@ class usm_ndarray:
         dtype: _DTypeLike | None = None,
         out: usm_ndarray | None = None,
         keepdims: _bool = False,
+        initial: _Array | None = None,
+        where: _Array | None = None,
     ) -> usm_ndarray: ...
     def swapaxes(self, axis1: _int, axis2: _int, /) -> usm_ndarray: ...
     def take(
@@ -1126,8 +1273,12 @@ class usm_ndarray:
         ddof: _float | None = None,
         keepdims: _bool = False,
         *,
+        where: _Array | None = None,
+        mean: _Array | None = None,
         correction: _float = 0.0,
     ) -> usm_ndarray: ...
+    def explain(self, format: _str = "text") -> _str: ...
+    def analyze(self, format: _str = "text") -> _str: ...
     def view(self, dtype: _DTypeLike | None = None) -> usm_ndarray: ...
     def wait(self, /) -> None: ...
 
@@ -1206,6 +1357,8 @@ def all(
     axis: _int | Sequence[_int] | None = None,
     out: usm_ndarray | None = None,
     keepdims: _bool = False,
+    *,
+    where: _Array | None = None,
 ) -> usm_ndarray: ...
 def allclose(
     x1: _Array, x2: _Array, /, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False
@@ -1216,6 +1369,8 @@ def any(
     axis: _int | Sequence[_int] | None = None,
     out: usm_ndarray | None = None,
     keepdims: _bool = False,
+    *,
+    where: _Array | None = None,
 ) -> usm_ndarray: ...
 def arange(
     start: _Array,
@@ -1442,6 +1597,18 @@ def divide(
 ) -> usm_ndarray: ...
 e: Final[_float]
 def einsum(subscripts: _str, /, *operands: _Array) -> usm_ndarray: ...
+def emulate(
+    preset: Literal["iris_xe", "arc_a770", "rtx_3060", "rx_6600", "raspberry_pi_4"] | None = None,
+    *,
+    name: _str | None = None,
+    fp64: _bool | None = None,
+    fp16: _bool | None = None,
+    memory: _int | _str | None = None,
+    max_allocation: _int | _str | None = None,
+    max_work_group: _int | None = None,
+    local_memory: _int | _str | None = None,
+    usm: _str | Sequence[_str] | None = None,
+) -> Device: ...
 def empty(
     shape: _int | Sequence[_int],
     dtype: _DTypeLike | None = None,
@@ -1604,15 +1771,6 @@ def less_equal(
     order: _Order = "K",
 ) -> usm_ndarray: ...
 def lexsort(keys: _Array | Sequence[_Array], /, axis: _int = ...) -> usm_ndarray: ...
-def load(
-    file: Any,
-    mmap_mode: _str | None = None,
-    *,
-    device: _DeviceLike | None = None,
-    usm_type: _str | None = None,
-    sycl_queue: Queue | None = None,
-    queue: Queue | None = None,
-) -> usm_ndarray: ...
 def log(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
 def log10(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
 def log1p(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
@@ -1650,6 +1808,7 @@ def logical_xor(
     out: usm_ndarray | None = None,
     order: _Order = "K",
 ) -> usm_ndarray: ...
+def live_arrays(device: _DeviceLike | None = None) -> list[_LiveArray]: ...
 def logsumexp(
     x: _Array,
     /,
@@ -1667,6 +1826,8 @@ def max(
     axis: _int | Sequence[_int] | None = None,
     out: usm_ndarray | None = None,
     keepdims: _bool = False,
+    initial: _Array | None = None,
+    where: _Array | None = None,
 ) -> usm_ndarray: ...
 def maximum(
     x1: _Array,
@@ -1684,6 +1845,8 @@ def mean(
     dtype: _DTypeLike | None = None,
     out: usm_ndarray | None = None,
     keepdims: _bool = False,
+    *,
+    where: _Array | None = None,
 ) -> usm_ndarray: ...
 def median(
     x: _Array,
@@ -1710,6 +1873,8 @@ def min(
     axis: _int | Sequence[_int] | None = None,
     out: usm_ndarray | None = None,
     keepdims: _bool = False,
+    initial: _Array | None = None,
+    where: _Array | None = None,
 ) -> usm_ndarray: ...
 def minimum(
     x1: _Array,
@@ -1737,6 +1902,8 @@ def nanmax(
     axis: _int | Sequence[_int] | None = None,
     out: usm_ndarray | None = None,
     keepdims: _bool = False,
+    initial: _Array | None = None,
+    where: _Array | None = None,
 ) -> usm_ndarray: ...
 def nanmean(
     x: _Array,
@@ -1745,6 +1912,8 @@ def nanmean(
     dtype: _DTypeLike | None = None,
     out: usm_ndarray | None = None,
     keepdims: _bool = False,
+    *,
+    where: _Array | None = None,
 ) -> usm_ndarray: ...
 def nanmedian(
     x: _Array,
@@ -1759,6 +1928,8 @@ def nanmin(
     axis: _int | Sequence[_int] | None = None,
     out: usm_ndarray | None = None,
     keepdims: _bool = False,
+    initial: _Array | None = None,
+    where: _Array | None = None,
 ) -> usm_ndarray: ...
 def nanpercentile(
     x: _Array,
@@ -1777,6 +1948,8 @@ def nanprod(
     dtype: _DTypeLike | None = None,
     out: usm_ndarray | None = None,
     keepdims: _bool = False,
+    initial: _Array | None = None,
+    where: _Array | None = None,
 ) -> usm_ndarray: ...
 def nanquantile(
     x: _Array,
@@ -1797,6 +1970,8 @@ def nanstd(
     ddof: _float | None = None,
     keepdims: _bool = False,
     *,
+    where: _Array | None = None,
+    mean: _Array | None = None,
     correction: _float = 0.0,
 ) -> usm_ndarray: ...
 def nansum(
@@ -1806,6 +1981,8 @@ def nansum(
     dtype: _DTypeLike | None = None,
     out: usm_ndarray | None = None,
     keepdims: _bool = False,
+    initial: _Array | None = None,
+    where: _Array | None = None,
 ) -> usm_ndarray: ...
 def nanvar(
     x: _Array,
@@ -1816,6 +1993,8 @@ def nanvar(
     ddof: _float | None = None,
     keepdims: _bool = False,
     *,
+    where: _Array | None = None,
+    mean: _Array | None = None,
     correction: _float = 0.0,
 ) -> usm_ndarray: ...
 def negative(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
@@ -1888,6 +2067,8 @@ def prod(
     dtype: _DTypeLike | None = None,
     out: usm_ndarray | None = None,
     keepdims: _bool = False,
+    initial: _Array | None = None,
+    where: _Array | None = None,
 ) -> usm_ndarray: ...
 def put(
     x: _Target,
@@ -1949,7 +2130,6 @@ def reshape(
 def result_type(*arrays_and_dtypes: _DTypeLike | _Array) -> _dtype: ...
 def roll(x: _Array, /, shift: _int | Sequence[_int], axis: _int | Sequence[_int] | None = None) -> usm_ndarray: ...
 def rsqrt(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
-def save(file: Any, arr: usm_ndarray) -> None: ...
 def searchsorted(
     x1: _Array, x2: _Array, /, side: _str = "left", sorter: _Array | None = None
 ) -> usm_ndarray: ...
@@ -1996,6 +2176,8 @@ def std(
     ddof: _float | None = None,
     keepdims: _bool = False,
     *,
+    where: _Array | None = None,
+    mean: _Array | None = None,
     correction: _float = 0.0,
 ) -> usm_ndarray: ...
 def subtract(
@@ -2013,6 +2195,8 @@ def sum(
     dtype: _DTypeLike | None = None,
     out: usm_ndarray | None = None,
     keepdims: _bool = False,
+    initial: _Array | None = None,
+    where: _Array | None = None,
 ) -> usm_ndarray: ...
 def swapaxes(x: _Array, axis1: _int, axis2: _int, /) -> usm_ndarray: ...
 def take(
@@ -2059,6 +2243,8 @@ def var(
     ddof: _float | None = None,
     keepdims: _bool = False,
     *,
+    where: _Array | None = None,
+    mean: _Array | None = None,
     correction: _float = 0.0,
 ) -> usm_ndarray: ...
 def vecdot(x1: _Array, x2: _Array, /, *, axis: _int = -1) -> usm_ndarray: ...

@@ -3,6 +3,11 @@
 list               the devices (the default)
 doctor             why a device is not found, or not as quick as it could be, and the line that mends it;
                    the status is 1 where there is a problem
+bench              how quick this machine is, in about a minute: a dozen computations on one core, on all, and on each
+                   device, beside what its memory gives
+
+--json FILE        bench: write what was measured into a file, too
+--seconds S        bench: how long each computation is repeated
 
 -l, --list         one line per device, with its figures and aspects (the default)
 -f, --full-list    everything that is known of each device
@@ -83,10 +88,14 @@ def main(arguments=None):
     """Prints what the arguments ask for; returns the exit status."""
     try:
         status = _run(arguments)
-        sys.stdout.flush()
+        # There is none where it was closed before the start.
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
         # Who reads has seen enough. What is still to be written would fail once more when the interpreter ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         status = 1
     return status
 
@@ -99,9 +108,9 @@ def _run(arguments):
     parser.add_argument(
         "command",
         nargs="?",
-        choices=("list", "doctor"),
+        choices=("list", "doctor", "bench"),
         default="list",
-        help="list: the devices (the default); doctor: why a device is not found, and how to mend it",
+        help="list: the devices (the default); doctor: why a device is not found, and how to mend it; bench: how quick they are",
     )
     what = parser.add_mutually_exclusive_group()
     what.add_argument("-l", "--list", action="store_true", help="one line per device (the default)")
@@ -109,7 +118,19 @@ def _run(arguments):
     what.add_argument("-s", "--summary", action="store_true", help="how many devices each driver has")
     what.add_argument("--version", action="version", version=f"stridewise {sw.__version__}")
     parser.add_argument("-F", "--filter", metavar="TEXT", help="only the device that a filter string selects")
+    parser.add_argument("--json", metavar="FILE", help="bench: write what was measured into a file, too")
+    parser.add_argument("--seconds", metavar="S", type=float, help="bench: how long each computation is repeated (0.3)")
     given = parser.parse_args(arguments)
+    if given.command == "bench":
+        if given.list or given.full_list or given.summary:
+            parser.error("bench measures the devices; --filter chooses one")
+        if given.seconds is not None and not 0 < given.seconds <= 3600:
+            parser.error(f"--seconds is {given.seconds}; expected a number above 0")
+        from . import _bench
+
+        return _bench.main(given.filter, given.json, given.seconds)
+    if given.json is not None or given.seconds is not None:
+        parser.error("--json and --seconds belong to bench")
     if given.command == "doctor":
         if given.list or given.full_list or given.summary or given.filter is not None:
             parser.error("doctor takes no options: it looks at everything")

@@ -98,6 +98,8 @@ def delete(x, obj, /, axis=None):
     x = _array(x)
     if axis is None:
         x, axis = _sw.reshape(x, -1), 0
+    if getattr(obj, "ndim", 0) > 1:
+        obj = obj.reshape(-1)
     kept = [place for place, stays in enumerate(_without(obj, x.shape[axis], "obj")) if stays]
     return _sw.take(x, _sw.asarray(kept, dtype="int64", sycl_queue=x.sycl_queue), axis=axis)
 
@@ -144,12 +146,18 @@ def _at_least(x, count, name):
 
 
 def ediff1d(x, /, to_end=None, to_begin=None):
-    """The differences of neighbours among all elements, with others before and behind them."""
+    """The differences of neighbours among all elements, with others before and behind them. Raises TypeError for others of another kind,
+    as floats beside integers."""
     x = _array(x)
     parts = [_sw.diff(_sw.reshape(x, -1))]
-    for place, more in ((0, to_begin), (len(parts) + 1, to_end)):
+    for name, place, more in (("to_begin", 0, to_begin), ("to_end", 2, to_end)):
         if more is not None:
-            parts.insert(place, _sw.astype(_sw.reshape(_array(more, x.sycl_queue), -1), x.dtype))
+            more = _sw.reshape(_array(more, x.sycl_queue), -1)
+            if not _sw.can_cast(more.dtype, x.dtype, casting="same_kind"):
+                raise TypeError(
+                    f"dtype: `{name}` is {more.dtype}; expected numbers of the kind of {x.dtype}, which the array is of; help: convert it"
+                )
+            parts.insert(place, _sw.astype(more, x.dtype))
     return _sw.concat(parts) if len(parts) > 1 else parts[0]
 
 
@@ -208,11 +216,12 @@ def ix_(*sequences):
     """Arrays of one dimension, or masks, with axes such that they index a grid of rows, columns and so on."""
     made = []
     for axis, places in enumerate(sequences):
+        typed = hasattr(places, "dtype")
         places = _array(places)
         if places.ndim != 1:
             raise ValueError(f"invalid value: a sequence has {places.ndim} dimensions; expected one")
         places = _sw.nonzero(places)[0] if places.dtype == _sw.bool else places
-        if not places.size:
+        if not places.size and not typed:
             places = _sw.astype(places, "int64")
         made.append(_sw.reshape(places, (1,) * axis + (-1,) + (1,) * (len(sequences) - axis - 1)))
     return tuple(made)
@@ -242,9 +251,9 @@ def setxor1d(x1, x2, /, assume_unique=False):
     return _sw.sort(_sw.concat([one, other]))
 
 
-def tri(n, m=None, k=0, dtype=None):
-    """A matrix of ones on and below a diagonal, and zeros above; of n rows and m columns, None: n."""
-    return _sw.tril(_sw.ones((n, n if m is None else m), dtype=dtype), k=k)
+def tri(N, M=None, k=0, dtype=None):
+    """A matrix of ones on and below a diagonal, and zeros above; of N rows and M columns, None: N."""
+    return _sw.tril(_sw.ones((N, N if M is None else M), dtype=dtype), k=k)
 
 
 def _matrix(x):
@@ -269,7 +278,7 @@ def triu_indices_from(x, /, k=0):
 def trim_zeros(x, /, trim="fb", axis=None):
     """A view of an array without the zeros in front ("f") and behind ("b") along axes, None: along all."""
     x = _array(x)
-    if not {"f", "b"} >= set(trim.lower()):
+    if trim.lower() not in ("f", "b", "fb", "bf"):
         raise ValueError(f"invalid value: `trim` is {trim!r}; expected 'f', 'b' or both")
     axes = range(x.ndim) if axis is None else [axis] if hasattr(axis, "__index__") else axis
     key = [slice(None)] * x.ndim

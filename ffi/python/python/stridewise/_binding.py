@@ -11,6 +11,8 @@ import numpy as np
 
 import stridewise as sw
 
+from ._operands import delivered, is_ours, queue_of, target
+
 HELP = "help: NumPy's takes stridewise.asnumpy(x)"
 
 #: Parameters of NumPy's that are arrays, for which it takes lists.
@@ -22,46 +24,9 @@ _ARRAYS = frozenset(
 _HINTS = frozenset(("allow_pickle", "assume_unique", "kind", "overwrite_input", "subok"))
 
 
-def is_ours(x):
-    """Whether an object is an array of ours."""
-    return isinstance(x, sw.usm_ndarray)
-
-
-def queue_of(values):
-    """The queue of the first of our arrays, which may be in sequences."""
-    for x in values:
-        if is_ours(x):
-            return x.sycl_queue
-        if isinstance(x, (list, tuple)):
-            found = queue_of(x)
-            if found is not None:
-                return found
-    return None
-
-
 def listed(x, queue):
     """A list as an array on a queue; other objects as they are."""
     return sw.asarray(x, device=queue) if isinstance(x, (list, tuple)) else x
-
-
-def target(out, queue):
-    """What a result is written to: `out` itself, or, of NumPy's, an array on its memory."""
-    if out is None or is_ours(out):
-        return out
-    if queue is not None and not queue.sycl_device._works_in_process_memory:
-        raise sw.ExecutionPlacementError(
-            f"execution placement: `out` is an array of NumPy's, which is in memory of the processor, and the operands are on {queue}; "
-            "expected arrays of one queue; help: write to one of stridewise.empty_like(x)"
-        )
-    return sw.asarray(out, copy=False, device=queue)
-
-
-def delivered(result, out):
-    """The result, or what it was written to, once it is there."""
-    if out is None or is_ours(out):
-        return result
-    result.wait()
-    return out
 
 
 def refused(name, parameter, value):

@@ -36,6 +36,13 @@ def _check(name, value, positive=True):
         raise ValueError(f"invalid value: `{name}` is {bad}; expected finite numbers {'above 0' if positive else 'of 0 or more'}")
 
 
+def _rows(size):
+    """The size of what has rows, without the extent of these."""
+    if size is None:
+        return ()
+    return (size,) if hasattr(size, "__index__") and not getattr(size, "ndim", 0) else tuple(int(extent) for extent in size)
+
+
 def _kept(numbers, like):
     return _sw.astype(numbers, like.dtype, copy=False)
 
@@ -44,6 +51,16 @@ def _waits(self, size, place):
     """Exponential numbers that are above 0."""
     waits = self.standard_exponential(size, **place)
     return _sw.maximum(waits, 2.0**-54 if waits.dtype == "float64" else 2.0**-33)
+
+
+def integers_between(self, low, high, size, dtype, endpoint, place):
+    """Integers from low to below high (with endpoint: to high), some of which are arrays; of one bound from 0 to below it."""
+    size, (low, high) = _drawn(size, place, *((0, low) if high is None else (low, high)))
+    low, high = (_sw.astype(x, "int64") if isinstance(x, _sw.usm_ndarray) else x for x in (low, high))
+    span = high - low + bool(endpoint)
+    _check("high - low", span)
+    found = self.integers(0, 2**63 - 1, size, endpoint=True, dtype="int64", **place) % span + low
+    return found if dtype is None else _sw.astype(found, dtype, copy=False)
 
 
 def lognormal(self, mean=0.0, sigma=1.0, size=None, **place):
@@ -77,11 +94,13 @@ def gumbel(self, loc=0.0, scale=1.0, size=None, **place):
 
 
 def weibull(self, a, size=None, **place):
-    """Numbers of a Weibull distribution of a shape and the scale 1."""
+    """Numbers of a Weibull distribution of a shape and the scale 1; of the shape 0, zeros."""
     size, (a,) = _drawn(size, place, a)
-    _check("a", a)
+    _check("a", a, positive=False)
     waits = self.standard_exponential(size, **place)
-    return _kept(_sw.pow(waits, 1 / a), waits)
+    if not isinstance(a, _sw.usm_ndarray):
+        return _kept(_sw.pow(waits, 1 / a), waits) if a else _sw.zeros_like(waits)
+    return _kept(_sw.where(a > 0, _sw.pow(waits, 1 / _sw.where(a > 0, a, 1)), 0), waits)
 
 
 def pareto(self, a, size=None, **place):
@@ -189,8 +208,7 @@ def dirichlet(self, alpha, size=None, **place):
     if alpha.ndim != 1 or not alpha.size:
         raise ValueError(f"invalid value: `alpha` is of shape {alpha.shape}; expected one dimension of one number or more")
     _check("alpha", alpha)
-    size = () if size is None else (size,) if hasattr(size, "__index__") else tuple(size)
-    parts = self.standard_gamma(alpha, (*size, alpha.shape[0]), **place)
+    parts = self.standard_gamma(alpha, (*_rows(size), alpha.shape[0]), **place)
     return parts / _sw.sum(parts, axis=-1, keepdims=True)
 
 
@@ -208,12 +226,15 @@ def beta(self, a, b, size=None, **place):
 def multinomial(self, n, pvals, size=None, **place):
     """How often each outcome occurs in n trials, as rows of int64: by the number of each among the trials that are left."""
     first = pvals if isinstance(pvals, _sw.usm_ndarray) else None
-    weights = [float(p) for p in (pvals.tolist() if hasattr(pvals, "tolist") else pvals)]
+    pvals = pvals.tolist() if hasattr(pvals, "tolist") else pvals
+    if any(isinstance(p, (list, tuple)) for p in pvals):
+        raise ValueError("invalid value: `pvals` has several dimensions; expected one; help: draw for each row")
+    weights = [float(p) for p in pvals]
     if not weights or min(weights) < 0 or not sum(weights[:-1]) <= 1 + 1e-12:
         raise ValueError(f"invalid value: `pvals` is {weights}; expected one or more of 0 or more, all but the last with a sum up to 1")
     if first is not None and not any(place.get(key) for key in ("device", "sycl_queue", "queue")):
         place["sycl_queue"] = first.sycl_queue
-    size = () if size is None else (size,) if hasattr(size, "__index__") else tuple(size)
+    size = _rows(size)
     _, (n,) = _drawn(size, place, n)
     _check("n", n, positive=False)
     columns, left, rest = [], None, 1.0
@@ -239,8 +260,7 @@ def multivariate_normal(self, mean, cov, size=None, **place):
     left, values, right = _sw.linalg.svd(cov)
     if not bool(_sw.all(_sw.abs(_sw.matmul(right.T * values, right) - cov) <= 1e-6 * _sw.max(values))):
         raise ValueError("invalid value: `cov` is not symmetric with eigenvalues of 0 or more; expected covariances")
-    size = () if size is None else (size,) if hasattr(size, "__index__") else tuple(size)
-    normal = self.standard_normal((*size, mean.shape[0]), **place)
+    normal = self.standard_normal((*_rows(size), mean.shape[0]), **place)
     return _kept(_sw.matmul(normal, _sw.sqrt(values)[:, None] * right) + mean, normal)
 
 

@@ -100,6 +100,61 @@ def asarray_chkfinite(obj, /, dtype=None, order=None):
     return x
 
 
+def write_npy(file, x):
+    """Writes an array to a file that is open, as `save` writes it to a path."""
+    if not isinstance(x, _sw.usm_ndarray):
+        raise TypeError(f"`arr` is of type {type(x).__name__}; expected a usm_ndarray")
+    if x.dtype == _sw.bfloat16:
+        raise TypeError("dtype: `arr` is of bfloat16; expected a dtype that .npy files have; help: convert it to float32 first, with astype")
+    columns = x.flags.f_contiguous and not x.flags.c_contiguous
+    text = f"{{'descr': {x.dtype.str!r}, 'fortran_order': {columns}, 'shape': {x.shape}, }}"
+    # With the ten bytes before it and its end, a multiple of 64.
+    text += " " * (-(len(text) + 11) % 64) + "\n"
+    data = _sw.asnumpy(x.T if columns else x).tobytes() if x.ndim else x.tobytes()
+    file.write(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode("latin1"))
+    file.write(data)
+
+
+def read_npy(file, **place):
+    """An array of what a file that is open has from where it stands, as `load` reads it from a path."""
+    import ast
+
+    def part(size, what):
+        found = file.read(size)
+        if len(found) != size:
+            raise OSError(f"input/output: `file` ends within {what}; expected an .npy file, {size} bytes of it there")
+        return found
+
+    start = part(8, "the first bytes")
+    if start[:6] != b"\x93NUMPY" or start[6] not in (1, 2, 3):
+        raise OSError(f"input/output: `file` begins with {start[:8]!r}; expected an .npy file, of version 1, 2 or 3")
+    size = int.from_bytes(part(2 if start[6] == 1 else 4, "the header"), "little")
+    if size > 1 << 20:
+        raise OSError(f"input/output: `file` has a header of {size} bytes; expected an .npy file")
+    try:
+        header = ast.literal_eval(part(size, "the header").decode("utf-8" if start[6] == 3 else "latin1"))
+        kind, columns, shape = header["descr"], header["fortran_order"], tuple(map(int, header["shape"]))
+        dtype = _sw.dtype("=" + kind[1:])
+    except (KeyError, SyntaxError, TypeError, ValueError) as error:
+        raise OSError(f"input/output: `file` has a header that is none of ours: {error}; expected numbers or truth values of an .npy file") from error
+    count = 1
+    for extent in shape:
+        count *= extent
+    data = bytearray(part(count * dtype.itemsize, "the elements"))
+    if kind[0] == ">" and dtype.itemsize > 1:
+        data = _swapped(data, dtype.itemsize // (2 if dtype.kind == "c" else 1))
+    found = _sw.asarray(data, **place).view(dtype) if count else _sw.empty(0, dtype=dtype, **place)
+    return _sw.reshape(found, shape[::-1]).T if columns else _sw.reshape(found, shape)
+
+
+def _swapped(data, size):
+    """Bytes in which those of each number are in the other order."""
+    other = bytearray(len(data))
+    for place in range(size):
+        other[place::size] = data[size - 1 - place :: size]
+    return other
+
+
 def _numpy(name):
     try:
         import numpy

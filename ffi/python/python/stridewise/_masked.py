@@ -5,10 +5,11 @@ What the mask leaves out is replaced by the element that changes nothing; the va
 operation. Means and variances are sums over the number of elements that are left.
 """
 
+import sys
+
 import stridewise as sw
 
-from ._binding import delivered, is_ours, queue_of, target
-from ._operands import _is_inexact
+from ._operands import _is_inexact, delivered, is_ours, queue_of, target
 
 #: Of each reduction, its operation and the element that changes nothing, None: there is none.
 _FOLDS = {
@@ -18,16 +19,27 @@ _FOLDS = {
 _MEANS = ("mean", "var", "std")
 
 
+def _read(name, value, expected, queue):
+    """An argument as an array."""
+    try:
+        return sw.asarray(value, device=queue)
+    except (TypeError, ValueError) as error:
+        from ._explanations import shown
+
+        raise TypeError(f"`{name}` is {shown(value)}; expected {expected}") from error
+
+
 def _mask(where, x):
-    mask = sw.asarray(where, device=x.sycl_queue)
-    if mask.ndim > x.ndim:
-        raise ValueError(f"shape mismatch: `where` is of shape {mask.shape}; expected one that is broadcast to {x.shape}")
-    return sw.broadcast_to(sw.astype(mask, sw.bool, copy=False), x.shape)
+    mask = _read("where", where, "a mask of truth values, as x > 0", x.sycl_queue)
+    try:
+        return sw.broadcast_to(sw.astype(mask, sw.bool, copy=False), x.shape)
+    except ValueError:
+        raise ValueError(f"shape mismatch: `where` is of shape {mask.shape}; expected one that is broadcast to {x.shape}") from None
 
 
 def _first(initial, dtype, queue):
     """A value that a reduction begins with, as an array of its dtype."""
-    found = sw.asarray(initial, device=queue)
+    found = _read("initial", initial, "a number", queue)
     if found.ndim:
         raise ValueError(f"shape mismatch: `initial` is of shape {found.shape}; expected a number")
     if not hasattr(initial, "dtype") and not isinstance(initial, complex) and sw.isdtype(dtype, "integral"):
@@ -39,13 +51,22 @@ def _first(initial, dtype, queue):
     return sw.astype(found, dtype, copy=False)
 
 
+def _said(value):
+    """A value, but what NumPy's functions say for none."""
+    numpy = sys.modules.get("numpy")
+    return None if numpy is not None and value is numpy._NoValue else value
+
+
 def reduced(name, x, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True, ddof=None, correction=0, mean=None):
     """A reduction of the elements where a mask is true, from a value on. name: that of the function, `nan…`: without NaN, too."""
+    initial, where, mean = map(_said, (initial, where, mean))
+    where = True if where is None else where
     queue = queue_of([x, out, where, initial])
     x = x if is_ours(x) else sw.asarray(x, device=queue)
     mask = None if where is True else _mask(where, x)
     keepdims = bool(keepdims)
-    if name.startswith("nan"):
+    numbers = name.startswith("nan")
+    if numbers:
         name = name.removeprefix("nan")
         if _is_inexact(x):
             there = sw.logical_not(sw.isnan(x))
@@ -53,7 +74,7 @@ def reduced(name, x, axis=None, dtype=None, out=None, keepdims=False, initial=No
             if name in ("max", "min") and initial is None and where is True:
                 return delivered(getattr(sw, f"nan{name}")(x, axis=axis, keepdims=keepdims, out=target(out, queue)), out)
     if name in _MEANS:
-        result = _moment(name, x, axis, dtype, keepdims, mask, correction if ddof is None else ddof, mean)
+        result = _moment(name, x, axis, dtype, keepdims, mask, correction if ddof is None else ddof, mean, numbers)
     else:
         result = _fold(name, x, axis, dtype, keepdims, initial, mask)
     if out is None:
@@ -95,7 +116,7 @@ def _held(unit, dtype):
     return dtype if sw.isdtype(dtype, ("real floating", "complex floating")) else None
 
 
-def _moment(name, x, axis, dtype, keepdims, mask, correction, mean):
+def _moment(name, x, axis, dtype, keepdims, mask, correction, mean, numbers):
     inexact = _is_inexact(x)
     kind = sw.dtype(dtype) if dtype is not None else x.dtype if inexact else sw.zeros(0).dtype
     # Numbers of 16 bits are added up in 32.
@@ -116,6 +137,9 @@ def _moment(name, x, axis, dtype, keepdims, mask, correction, mean):
         mean = over(x, count) if mean is None else sw.asarray(mean, device=x.sycl_queue)
         far = sw.abs((x if mask is None else sw.where(mask, x, zero)) - mean)
         result = over(far * far, sw.maximum(sw.astype(count, real) - correction, sw.asarray(0, dtype=real, device=x.sycl_queue)))
+        if numbers:
+            # Of no more numbers than are subtracted there is none, where NumPy divides by zero without `nan` in its name.
+            result = sw.where(sw.astype(count, real) > correction, result, float("nan"))
         result = sw.sqrt(result) if name == "std" else result
         kind = real if sw.isdtype(kind, "complex floating") else kind
     result = sw.astype(result, kind, copy=False)

@@ -1,5 +1,6 @@
 """The methods of arrays that NumPy's have: functions of the namespace, bound to the array."""
 
+import sys
 from types import MethodType as _Bound
 
 import stridewise as _sw
@@ -40,6 +41,20 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True, devi
 def copy(self, order="C"):
     """A copy of the array in memory of its own. order: as for the function `copy`."""
     return _sw.copy(self, order=order)
+
+
+def explain(self, format="text"):
+    """The passes that would compute the array, as the function `explain` has them."""
+    from . import _seeing
+
+    return _seeing._told(self, format, sys._getframe(1), False)
+
+
+def analyze(self, format="text"):
+    """The passes that compute the array, and what each took, as the function `analyze` has them."""
+    from . import _seeing
+
+    return _seeing._told(self, format, sys._getframe(1), True)
 
 
 def fill(self, value):
@@ -215,10 +230,6 @@ def __arrow_array__(self, type=None):
     return pyarrow.array(numpy.asarray(elements), type=type)
 
 
-def __arrow_c_array__(self, requested_schema=None):
-    return __arrow_array__(self).__arrow_c_array__(requested_schema)
-
-
 class _Flat:
     """The elements of an array in row-major order: they can be gone through, read and written by places and slices."""
 
@@ -304,7 +315,7 @@ for _name in _FUNCTIONS.split():
     setattr(_array, _name, _Method(getattr(_names, _name, None) or getattr(_sw, _name)))
 for _method in (
     astype, copy, fill, flatten, item, reshape, round, sort, transpose, view, __reversed__, __round__, __sizeof__, _repr_html_,
-    __array_ufunc__, __array_function__, __arrow_array__, __arrow_c_array__, choose, compress, dump, dumps, partition, put, setflags,
+    analyze, explain, __array_ufunc__, __array_function__, __arrow_array__, choose, compress, dump, dumps, partition, put, setflags,
     tofile,
 ):  # fmt: skip
     setattr(_array, _method.__qualname__, _explaining(_method) if _method in _CHECKED else _method)

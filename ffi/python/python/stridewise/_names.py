@@ -262,19 +262,24 @@ def fmin(x1, x2, /):
     return _but_nan(_sw.minimum, x1, x2)
 
 
-def geomspace(start, stop, /, num=50, *, endpoint=True, dtype=None, device=None, usm_type=None, sycl_queue=None, queue=None):
-    """So many numbers of equal ratios from start to stop, both greater than zero, as `linspace` has the arguments."""
-    if not (start > 0 and stop > 0):
-        raise ValueError(f"invalid value: `start` is {start} and `stop` is {stop}; expected numbers greater than zero")
-    ends = _math.log10(start), _math.log10(stop)
-    options = {"endpoint": endpoint, "dtype": dtype, "device": device, "usm_type": usm_type, "sycl_queue": sycl_queue, "queue": queue}
-    made = logspace(*ends, num, **options)
+def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0, *, device=None, usm_type=None, sycl_queue=None, queue=None):
+    """So many numbers of equal ratios from start to stop, other than zero and of one sign, as `linspace` has the arguments; of complex
+    numbers, along a spiral."""
+    given = {"device": device, "usm_type": usm_type, "sycl_queue": sycl_queue, "queue": queue}
+    given = {key: value for key, value in given.items() if value is not None} or {"sycl_queue": _queue((start, stop))}
+    ends = [_inexact(x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x, **given)) for x in (start, stop)]
+    ends = [_sw.astype(x, _sw.result_type(*ends), copy=False) for x in ends]
+    signs = [_sw.sign(x) for x in ends]
+    if bool(_sw.any(signs[0] == 0) | _sw.any(signs[1] == 0)) or not iscomplexobj(ends[0]) and bool(_sw.any(signs[0] != signs[1])):
+        raise ValueError(f"invalid value: `start` is {start} and `stop` is {stop}; expected numbers other than zero and of one sign")
+    made = logspace(*(_sw.log10(x / signs[0]) for x in ends), num, endpoint) * signs[0]
     # The ends are those that are asked for, whatever a power rounds to.
     if num > 0:
-        made[0] = start
+        made[0] = ends[0]
     if num > 1 and endpoint:
-        made[-1] = stop
-    return made
+        made[-1] = ends[1]
+    made = _sw.moveaxis(made, 0, axis)
+    return made if dtype is None else _sw.astype(made, dtype, copy=False)
 
 
 def heaviside(x1, x2, /):
@@ -324,13 +329,17 @@ def kron(x1, x2, /):
 
 
 def logspace(
-    start, stop, /, num=50, *, endpoint=True, base=10.0, dtype=None, device=None, usm_type=None, sycl_queue=None, queue=None
+    start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0, *, device=None, usm_type=None, sycl_queue=None, queue=None
 ):  # fmt: skip
-    """So many powers of a base, whose exponents are at equal distances from start to stop, as `linspace` has the arguments."""
-    exponents = _sw.linspace(
-        start, stop, num, endpoint=endpoint, device=device, usm_type=usm_type, sycl_queue=sycl_queue, queue=queue
-    )  # fmt: skip
-    powers = _sw.pow(_sw.full_like(exponents, base), exponents)
+    """So many powers of a base, whose exponents are at equal distances from start to stop, as `linspace` has the arguments. base: a number,
+    or an array, which is broadcast with start and stop."""
+    from ._wider import linspace
+
+    if getattr(base, "ndim", 0) or isinstance(base, (list, tuple)):
+        start, stop, base = _sw.broadcast_arrays(*_arrays((start, stop, base)))
+        base = _sw.expand_dims(base, axis=axis)
+    exponents = linspace(start, stop, num, endpoint, axis=axis, device=device, usm_type=usm_type, sycl_queue=sycl_queue, queue=queue)
+    powers = _sw.pow(base if hasattr(base, "ndim") else _sw.full_like(exponents, base), exponents)
     return powers if dtype is None else _sw.astype(powers, dtype, copy=False)
 
 

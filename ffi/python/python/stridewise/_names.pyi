@@ -76,13 +76,13 @@ def flipud(x: _Array, /) -> usm_ndarray: ...
 def fmax(x1: _Array, x2: _Array, /) -> usm_ndarray: ...
 def fmin(x1: _Array, x2: _Array, /) -> usm_ndarray: ...
 def geomspace(
-    start: _float,
-    stop: _float,
-    /,
+    start: _Array | Sequence[_complex] | _complex,
+    stop: _Array | Sequence[_complex] | _complex,
     num: _int = 50,
-    *,
     endpoint: _bool = True,
     dtype: _DTypeLike | None = None,
+    axis: _int = 0,
+    *,
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
@@ -108,14 +108,14 @@ def kron(x1: _Array, x2: _Array, /) -> usm_ndarray: ...
 left_shift = _sw.bitwise_left_shift
 mod = _sw.remainder
 def logspace(
-    start: _float,
-    stop: _float,
-    /,
+    start: _Array | Sequence[_complex] | _complex,
+    stop: _Array | Sequence[_complex] | _complex,
     num: _int = 50,
-    *,
     endpoint: _bool = True,
-    base: _float = 10.0,
+    base: _Array | _float = 10.0,
     dtype: _DTypeLike | None = None,
+    axis: _int = 0,
+    *,
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,

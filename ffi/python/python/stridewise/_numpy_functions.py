@@ -25,20 +25,26 @@ def _where(condition, *values):
 def _quantiles(quantiles):
     def found(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, **options):
         refuse_rest(f"numpy.{quantiles.__name__}", options)
-        return quantiles(a, q, axis, out=out, method=method, keepdims=keepdims)
+        return delivered(quantiles(a, q, axis, out=target(out, queue_of([a])), method=method, keepdims=keepdims), out)
 
     return found
 
 
 def _median(median):
     def found(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-        return median(a, axis, out, keepdims)
+        return delivered(median(a, axis, target(out, queue_of([a])), keepdims), out)
 
     return found
 
 
-def _clip(x, a_min=None, a_max=None, out=None, *, min=None, max=None):
-    return sw.clip(x, a_min if min is None else min, a_max if max is None else max, out=out)
+def _clip(x, a_min=None, a_max=None, out=None, *, min=None, max=None, **options):
+    refuse_rest("numpy.clip", options)
+    goal = target(out, queue_of([x]))
+    return delivered(sw.clip(x, a_min if min is None else min, a_max if max is None else max, out=goal), out)
+
+
+def _round(a, decimals=0, out=None):
+    return delivered(sw.around(a, decimals, out=target(out, queue_of([a]))), out)
 
 
 def copyto(dst, src, casting="same_kind", where=True):
@@ -79,6 +85,18 @@ def _put_along_axis(arr, indices, values, axis):
         sw.put(arr, indices, values)
     else:
         sw.put_along_axis(arr, indices, values, axis)
+
+
+def _take_along_axis(arr, indices, axis=-1):
+    # Of all elements as one sequence, as for `_put_along_axis`.
+    return sw.take(sw.reshape(arr, -1), indices) if axis is None else sw.take_along_axis(arr, indices, axis)
+
+
+def _isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"invalid value: `kind` is {kind!r}; expected None, 'sort' or 'table', which change nothing here")
+    queue = queue_of((element, test_elements))
+    return sw.isin(listed(element, queue), listed(test_elements, queue), invert=invert)
 
 
 def _partition(a, kth, axis=-1, kind="introselect", order=None):
@@ -198,7 +216,7 @@ def _vander(x, N=None, increasing=False):
 
 #: Functions of NumPy's that are called otherwise than ours of the same name.
 ADAPTED = {
-    "clip": _clip, "concat": _concatenate, "concatenate": _concatenate, "vander": _vander, "copyto": copyto, "round": sw.around, "stack": _stack,
+    "clip": _clip, "concat": _concatenate, "concatenate": _concatenate, "vander": _vander, "copyto": copyto, "round": _round, "around": _round, "stack": _stack,
     "hstack": _beside("hstack"), "vstack": _beside("vstack"), "dstack": _beside("dstack"), "column_stack": _beside("column_stack"),
     "broadcast_arrays": _broadcast_arrays, "cross": _cross, "einsum": _einsum, "interp": _interp, "partition": _partition, "putmask": _putmask,
     "place": _place, "put": _put, "put_along_axis": _put_along_axis,
@@ -206,30 +224,9 @@ ADAPTED = {
     "median": _median(sw.median), "nanmedian": _median(sw.nanmedian),
     "quantile": _quantiles(sw.quantile), "percentile": _quantiles(sw.percentile),
     "nanquantile": _quantiles(sw.nanquantile), "nanpercentile": _quantiles(sw.nanpercentile),
-    "where": _where, "empty_like": _like(sw.empty_like, sw.empty), "full_like": _full_like,
+    "take_along_axis": _take_along_axis, "isin": _isin, "where": _where, "empty_like": _like(sw.empty_like, sw.empty), "full_like": _full_like,
     "ones_like": _like(sw.ones_like, sw.ones), "zeros_like": _like(sw.zeros_like, sw.zeros),
 }  # fmt: skip
-
-
-def _reduction(name):
-    from ._masked import reduced
-
-    def found(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True, ddof=None, correction=0, mean=None):
-        values = {"initial": initial, "where": where, "correction": correction, "ddof": ddof, "mean": mean, "keepdims": keepdims}
-        usual = {"initial": None, "where": True, "correction": 0, "ddof": None, "mean": None, "keepdims": False}
-        values = {key: usual[key] if value is np._NoValue else value for key, value in values.items()}
-        return reduced(name, a, axis, dtype, out, **values)
-
-    return found
-
-
-_REDUCTIONS = (
-    "sum prod max min any all mean std var nansum nanprod nanmax nanmin nanmean nanstd nanvar amax amin".split()
-)  # fmt: skip
-
-#: Functions of all keywords of NumPy's, by those names, for calls with one that ours of the same name does not take.
-WIDE = {f"numpy.{name}": _reduction(name.removeprefix("a") if name in ("amax", "amin") else name) for name in _REDUCTIONS}
-
 
 
 def _cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
@@ -279,14 +276,8 @@ def _corrcoef(x, y=None, rowvar=True, *, dtype=None):
     return limited + 1j * sw.clip(sw.imag(found), -1, 1) if sw.isdtype(found.dtype, "complex floating") else limited
 
 
-def _logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
-    """Powers whose exponents are between the elements of arrays."""
-    exponents = sw.linspace(start, stop, num, endpoint, axis=axis)
-    made = sw.pow(base, exponents)
-    return made if dtype is None else sw.astype(made, dtype)
-
-
-WIDE |= {"numpy.cov": _cov, "numpy.corrcoef": _corrcoef, "numpy.logspace": _logspace}
+#: Functions of all keywords of NumPy's, by those names, for calls with one that ours of the same name does not take.
+WIDE = {"numpy.cov": _cov, "numpy.corrcoef": _corrcoef}
 
 #: Functions that read the elements and make no array: NumPy's own, of views of the arrays.
 READ = frozenset(

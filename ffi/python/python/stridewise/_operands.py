@@ -1,4 +1,4 @@
-"""What functions that are written here make of their operands: arrays, axes, keys of parts."""
+"""What functions that are written here make of their operands: arrays, axes, keys of parts; and what they write to."""
 
 import stridewise as _sw
 
@@ -38,3 +38,40 @@ def _is_inexact(x):
 def _inexact(x):
     """The array, of integers and bool in the default floating dtype."""
     return x if _is_inexact(x) else x / 1
+
+
+def is_ours(x):
+    """Whether an object is an array of ours."""
+    return isinstance(x, _sw.usm_ndarray)
+
+
+def queue_of(values):
+    """The queue of the first of our arrays, which may be in sequences."""
+    for x in values:
+        if is_ours(x):
+            return x.sycl_queue
+        if isinstance(x, (list, tuple)):
+            found = queue_of(x)
+            if found is not None:
+                return found
+    return None
+
+
+def target(out, queue):
+    """What a result is written to: `out` itself, or, of NumPy's, an array on its memory."""
+    if out is None or is_ours(out):
+        return out
+    if queue is not None and not queue.sycl_device._works_in_process_memory:
+        raise _sw.ExecutionPlacementError(
+            f"execution placement: `out` is an array of NumPy's, which is in memory of the processor, and the operands are on {queue}; "
+            "expected arrays of one queue; help: write to one of stridewise.empty_like(x)"
+        )
+    return _sw.asarray(out, copy=False, device=queue)
+
+
+def delivered(result, out):
+    """The result, or what it was written to, once it is there."""
+    if out is None or is_ours(out):
+        return result
+    result.wait()
+    return out

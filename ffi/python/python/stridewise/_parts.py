@@ -4,6 +4,7 @@ Imported when one of its names is asked for.
 """
 
 import math as _math
+import operator as _operator
 
 import stridewise as _sw
 from ._arguments import explained as _explained
@@ -196,8 +197,11 @@ def partition(x, kth, /, axis=-1):
     x, axis = (_sw.reshape(x, -1), 0) if axis is None else (x, _axis(axis, x.ndim))
     extent = x.shape[axis]
     for place in kth if hasattr(kth, "__iter__") else (kth,):
-        if not -extent <= int(place) < extent:
-            raise ValueError(f"out of range: `kth` is {int(place)}; expected places of {-extent}..{extent}")
+        if not hasattr(place, "__index__"):
+            raise TypeError(f"`kth` is {place!r}; expected an integer or a sequence of integers")
+        place = _operator.index(place)
+        if not -extent <= place < extent:
+            raise ValueError(f"out of range: `kth` is {place}; expected places of {-extent}..{extent}")
     return _sw.sort(x, axis=axis)
 
 
@@ -474,10 +478,13 @@ class vectorize:
 
 def _steps(part):
     """The numbers of a slice: from start to stop by steps, or, with an imaginary step, so many, with the last one."""
-    start, stop, step = part.start or 0, part.stop, 1 if part.step is None else part.step
-    if isinstance(step, complex):
-        return _sw.linspace(start, stop, int(abs(step)))
-    return _sw.arange(start, stop, step)
+    start, stop, step = 0 if part.start is None else part.start, part.stop, 1 if part.step is None else part.step
+    # NumPy's floats have a dtype, which is that of the numbers, and its complex ones are not all Python's.
+    kinds = [x.dtype for x in (start, stop, step) if getattr(getattr(x, "dtype", None), "kind", "") == "f"]
+    dtype = _sw.result_type(*kinds, *(x for x in (start, stop) if type(x) in (int, float))) if kinds else None
+    if isinstance(step, complex) or getattr(getattr(step, "dtype", None), "kind", "") == "c":
+        return _sw.linspace(start, stop, int(abs(step)), dtype=dtype)
+    return _sw.arange(start, stop, step, dtype=dtype)
 
 
 class _Grid:

@@ -53,9 +53,9 @@ def _extents(name, shape, order):
     return shape if order == "C" else shape[::-1]
 
 
-def ravel_multi_index(multi_index, dims, /, mode="raise", order="C"):
+def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     """The places, in an array of a shape that is one sequence, of elements that an array for each axis names. mode, one for all axes
-    or one for each: as for `take`. Raises IndexError for a place out of range, and TypeError for places that are no integers."""
+    or one for each: as for `take`. Raises OutOfBoundsError for a place out of range, and TypeError for places that are no integers."""
     extents = _extents("dims", dims, order)
     axes = [_places("multi_index", places) for places in multi_index]
     modes = [mode] * len(axes) if isinstance(mode, str) else list(mode)
@@ -70,7 +70,7 @@ def ravel_multi_index(multi_index, dims, /, mode="raise", order="C"):
         if mode not in ("raise", "wrap", "clip"):
             raise ValueError(f"invalid value: `mode` is {mode!r}; expected 'raise', 'wrap' or 'clip'")
         if places.size and (extent == 0 or mode == "raise" and bool(_sw.any((places < 0) | (places >= extent)))):
-            raise IndexError(f"out of range: `multi_index` has a place that is not in 0..{extent}")
+            raise _sw.OutOfBoundsError(f"out of range: `multi_index` has a place that is not in 0..{extent}")
         places = places % max(extent, 1) if mode == "wrap" else _sw.clip(places, 0, max(extent - 1, 0))
         result = places if result is None else result * extent + places
     return result
@@ -128,12 +128,14 @@ def _one_nan(found):
     return values[: first + 1], places, _sw.clip(inverse, max=first), number
 
 
-def unravel_index(indices, shape, /, order="C"):
-    """For places in an array of a shape that is one sequence, an array for each axis. Raises IndexError for one out of range, and
-    TypeError for places that are no integers."""
+def unravel_index(indices, shape, order="C"):
+    """For places in an array of a shape that is one sequence, an array for each axis. Raises OutOfBoundsError for one out of range,
+    TypeError for places that are no integers, and ValueError for several of an array without axes."""
     extents, places = _extents("shape", shape, order), _places("indices", indices)
     if bool(_sw.any((places < 0) | (places >= _math.prod(extents)))):
-        raise IndexError(f"out of range: `indices` has a place that is not in 0..{_math.prod(extents)}, the elements of {shape}")
+        raise _sw.OutOfBoundsError(f"out of range: `indices` has a place that is not in 0..{_math.prod(extents)}, the elements of {shape}")
+    if not extents and places.ndim:
+        raise ValueError(f"shape mismatch: `indices` is of shape {places.shape}; expected one place, as an array without axes has one element")
     axes = []
     for extent in extents[::-1]:
         axes.append(places % max(extent, 1))

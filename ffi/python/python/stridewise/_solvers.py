@@ -18,7 +18,7 @@ __all__ = [
 
 def _square(name, x):
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"shape mismatch: `{name}` is of shape {x.shape}; expected square matrices")
+        raise _sw.linalg.LinAlgError(f"shape mismatch: `{name}` is of shape {x.shape}; expected square matrices")
     return x
 
 
@@ -136,9 +136,9 @@ def circulant(c, /):
     return c[(places[:, None] - places) % max(c.size, 1)]
 
 
-def _singular(x, rcond):
+def _singular(x, rcond, full_matrices):
     x = _array(x)
-    u, s, vh = _sw.linalg.svd(x)
+    u, s, vh = _sw.linalg.svd(x, full_matrices=full_matrices)
     rcond = _sw.finfo(s.dtype).eps * max(x.shape) if rcond is None else rcond
     largest = _sw.max(s).tolist() if s.size else 0
     return u, int(_sw.count_nonzero(s > largest * rcond)), vh
@@ -147,13 +147,13 @@ def _singular(x, rcond):
 def orth(x, /, rcond=None):
     """Orthonormal columns of the space that a matrix maps to. rcond: the part of the largest singular value up to which others are zero;
     None for the greater extent times eps."""
-    u, rank, _ = _singular(x, rcond)
+    u, rank, _ = _singular(x, rcond, full_matrices=False)
     return u[:, :rank]
 
 
 def null_space(x, /, rcond=None):
     """Orthonormal columns of the space that a matrix maps to zero. rcond: as for `orth`."""
-    _, rank, vh = _singular(x, rcond)
+    _, rank, vh = _singular(x, rcond, full_matrices=True)
     return _sw.conj(_sw.matrix_transpose(vh[rank:, :]))
 
 
@@ -168,15 +168,17 @@ def tensorinv(x, /, ind=2):
 
 
 def tensorsolve(a, b, /, axes=None):
-    """The array x of tensordot(a, x, x.ndim) = b. axes: those of a that are put behind the others first."""
+    """The array x of tensordot(a, x, x.ndim) = b. axes: those of a that are put behind the others first. Raises LinAlgError where
+    a has not as many elements as unknowns squared."""
     a, b = _arrays((a, b))
     if axes is not None:
         moved = [axis % a.ndim for axis in axes]
         a = _sw.permute_dims(a, (*(axis for axis in range(a.ndim) if axis not in moved), *moved))
     shape = a.shape[b.ndim :]
     if _math.prod(shape) ** 2 != a.size:
-        raise ValueError(f"shape mismatch: `a` is of shape {a.shape} and `b` of {b.shape}; expected as many elements as unknowns squared")
-    return _sw.reshape(_sw.linalg.solve(_sw.reshape(a, (_math.prod(shape), -1)), _sw.reshape(b, -1)), shape)
+        raise _sw.linalg.LinAlgError(f"shape mismatch: `a` is of shape {a.shape} and `b` of {b.shape}; expected as many elements as unknowns squared")
+    count = _math.prod(shape)
+    return _sw.reshape(_sw.linalg.solve(_sw.reshape(a, (count, count)), _sw.reshape(b, -1)), shape)
 
 
 def sqrtm(x, /):

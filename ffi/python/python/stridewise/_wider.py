@@ -78,6 +78,40 @@ def _between(start, stop, num, endpoint, axis, options):
     return _sw.moveaxis(made, 0, axis), step
 
 
+def load(file, mmap_mode=None, *, device=None, usm_type=None, sycl_queue=None, queue=None):
+    """Reads an .npy file to an array; with mmap_mode, maps it as `memmap` does: "r", "c" or "r+".
+
+    file: a path, or a file that is open for reading bytes, which is read from where it stands and is not mapped. usm_type: "device", "shared" or
+    "host"; None: shared where the device has such memory of its own, else device. device: a Device, a Queue or a filter string; sycl_queue,
+    queue: a Queue. Nothing is ever unpickled.
+
+    Raises OSError for a file that cannot be read, is no .npy file, shorter than it says, or has elements that there is no
+    dtype for; ValueError for a mode that is none, and for mapped memory of another kind than shared.
+    """
+    if not hasattr(file, "read"):
+        return _sw.load(file, mmap_mode, device=device, usm_type=usm_type, sycl_queue=sycl_queue, queue=queue)
+    if mmap_mode is not None:
+        raise ValueError(f"invalid value: `mmap_mode` is {mmap_mode!r} of an open file; expected None, or a path as `file`")
+    from ._files import read_npy
+
+    return read_npy(file, device=device, usm_type=usm_type, sycl_queue=sycl_queue, queue=queue)
+
+
+def save(file, arr):
+    """Writes an array to an .npy file, in place of what is there. As NumPy does it, a name without the ending .npy gets it. The file is
+    written beside the old one and renamed over it when it is whole: a failure leaves what was there, and arrays that are mapped of
+    it keep their elements.
+
+    file: a path, or a file that is open for writing bytes, which is written from where it stands. Raises TypeError for bfloat16, which such
+    files lack; OSError where the file cannot be written, or is mapped by an array whose changes go to it, with "r+" or "w+".
+    """
+    if not hasattr(file, "write"):
+        return _sw.save(file, arr)
+    from ._files import write_npy
+
+    write_npy(file, arr)
+
+
 def meshgrid(*arrays, indexing="xy", sparse=False, copy=False):
     """The coordinates of a grid: for arrays of one dimension (or none), as many arrays of the grid's shape, each of which
     repeats the elements of one along an axis; read-only views. indexing: "xy", the first array runs along axis 1 and the
@@ -137,7 +171,7 @@ def pad(x, pad_width, /, mode="constant", *, constant_values=0, end_values=0, st
     return pad_otherwise(_array(x), pad_width, mode, end_values, stat_length, reflect_type)
 
 
-__all__ = ["eye", "histogram", "linspace", "meshgrid", "nan_to_num", "pad"]
+__all__ = ["eye", "histogram", "linspace", "load", "meshgrid", "nan_to_num", "pad", "save"]
 
 
 _explained(globals())

@@ -10,9 +10,11 @@ __all__ = [
     "eye",
     "histogram",
     "linspace",
+    "load",
     "meshgrid",
     "nan_to_num",
     "pad",
+    "save",
 ]
 
 def eye(
@@ -90,3 +92,13 @@ def pad(
     stat_length: _int | Sequence[_int] | Sequence[Sequence[_int]] | None = None,
     reflect_type: _str = "even",
 ) -> usm_ndarray: ...
+def load(
+    file: Any,
+    mmap_mode: _str | None = None,
+    *,
+    device: _DeviceLike | None = None,
+    usm_type: _str | None = None,
+    sycl_queue: Queue | None = None,
+    queue: Queue | None = None,
+) -> usm_ndarray: ...
+def save(file: Any, arr: usm_ndarray) -> None: ...

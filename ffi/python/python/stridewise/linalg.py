@@ -18,6 +18,7 @@ functions raise a ValueError where matrices have to be square and are not, OutOf
 True
 """
 
+import operator as _operator
 from collections import namedtuple as _namedtuple
 
 from . import _linalg, _native as _sw, matmul, matrix_transpose, tensordot, vecdot
@@ -83,6 +84,10 @@ def matrix_power(x, n, /):
 
     Raises LinAlgError for a singular matrix where n is negative.
     """
+    if type(n) is int and abs(n) >= 1 << 63:
+        high, low = divmod(abs(n), 1 << 62)
+        x = _array(x) if n > 0 else inv(x)
+        return matmul(matrix_power(_linalg.matrix_power(x, 1 << 62), high), _linalg.matrix_power(x, low))
     return _linalg.matrix_power(x, n)
 
 
@@ -202,9 +207,9 @@ def matrix_rank(x, /, tol=None, hermitian=False, *, rtol=None):
     return _sw.count_nonzero(values > tol, axis=-1)
 
 
-def multi_dot(arrays, /):
+def multi_dot(arrays, /, *, out=None):
     """The product of several matrices, in the order that takes the fewest multiplications; the first and the last one may be
-    vectors. Raises ValueError for less than two, and where extents differ.
+    vectors. out: what the product is written to. Raises ValueError for less than two, and where extents differ.
     """
     arrays = list(arrays)
     count = len(arrays)
@@ -216,20 +221,30 @@ def multi_dot(arrays, /):
             raise ValueError(f"invalid value: `arrays[{place}]` has {x.ndim} dimensions; expected a matrix, or a vector at an end")
     extents = [1 if arrays[0].ndim == 1 else arrays[0].shape[0], arrays[0].shape[-1]]
     extents += [1 if x.ndim == 1 else x.shape[-1] for x in arrays[1:]]
-    # The cheapest way to multiply the matrices from i to j, and behind which one it divides them.
-    cost = {(i, i): (0, i) for i in range(count)}
+    # What the cheapest way to multiply the matrices from i to j costs, for each j in begin[i] and for each i in end[j], the nearest one
+    # first, and behind which one it divides them.
+    begin, end, division = [[0] for _ in arrays], [[0] for _ in arrays], {}
     for length in range(1, count):
         for i in range(count - length):
             j, rows = i + length, extents[i] * extents[i + length + 1]
-            cost[i, j] = min((cost[i, k][0] + cost[k + 1, j][0] + rows * extents[k + 1], k) for k in range(i, j))
-
-    def product(i, j):
-        if i == j:
-            return arrays[i]
-        k = cost[i, j][1]
-        return matmul(product(i, k), product(k + 1, j))
-
-    return product(0, count - 1)
+            parts = map(_operator.add, begin[i], reversed(end[j]))
+            costs = list(map(_operator.add, parts, map(rows.__mul__, extents[i + 1 : j + 1])))
+            least = min(costs)
+            begin[i].append(least)
+            end[j].append(least)
+            division[i, j] = i + costs.index(least)
+    # No recursion: there may be more of them than calls inside of each other.
+    order, left = [], [(0, count - 1)]
+    while left:
+        i, j = left.pop()
+        if i < j:
+            order.append((i, j))
+            left += [(i, division[i, j]), (division[i, j] + 1, j)]
+    made = {(i, i): x for i, x in enumerate(arrays)}
+    for i, j in reversed(order):
+        last = j - i == count - 1
+        made[i, j] = matmul(made.pop((i, division[i, j])), made.pop((division[i, j] + 1, j)), out=out if last else None)
+    return made[0, count - 1]
 
 
 def norm(x, /, ord=None, axis=None, keepdims=False):

@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use stridewise::{Dims, Queue, Strides, UsmArray, UsmKind};
+use stridewise::{MAX_NDIM, Queue, Strides, UsmArray, UsmKind, backend::Dims};
 
 use super::PyArray;
 use crate::arguments;
@@ -31,11 +31,29 @@ pub(crate) fn shape_of(argument: &Bound<'_, PyAny>) -> Result<Dims> {
         .collect()
 }
 
+/// Numbers of something about axes at most. There are fewer axes; but up to here, what is asked for says so in its own words, and far
+/// beyond, it would ask for memory first.
+const MOST_INTEGERS: usize = 1 << 10;
+
+/// Signed numbers about axes, from a number or a sequence of numbers.
+///
+/// # Errors
+/// As for [`many_integers`]; `ValueError` for very many.
+pub(crate) fn integers(name: &str, argument: &Bound<'_, PyAny>) -> Result<Strides> {
+    let numbers = many_integers(name, argument)?;
+    match numbers.len() {
+        0..=MOST_INTEGERS => Ok(numbers),
+        count => Err(Fault::Python(PyValueError::new_err(format!(
+            "invalid value: `{name}` is a sequence of {count} integers; expected at most {MAX_NDIM}, as arrays have axes"
+        )))),
+    }
+}
+
 /// Signed numbers from a number or a sequence of numbers.
 ///
 /// # Errors
-/// `TypeError` for something else; `OverflowError` for numbers beyond 64 bits.
-pub(crate) fn integers(name: &str, argument: &Bound<'_, PyAny>) -> Result<Strides> {
+/// `TypeError` for something else; `OverflowError` for numbers beyond 64 bits; `MemoryError`.
+pub(crate) fn many_integers(name: &str, argument: &Bound<'_, PyAny>) -> Result<Strides> {
     let index = argument.py().get_type::<pyo3::types::PyInt>();
     let too_large = |error: PyErr| {
         if !error.is_instance_of::<PyOverflowError>(argument.py()) {

@@ -10,6 +10,7 @@ use stridewise_exchange::host::{check_visible, is_host_queue};
 use super::PyArray;
 use crate::arguments;
 use crate::errors::{Fault, Result};
+use crate::namespace::creation::on_queue;
 use crate::namespace::placement::{order_of, queue_of};
 use crate::protocol::numpy;
 use crate::{memory, objects};
@@ -215,7 +216,7 @@ impl PyArray {
         }
         let queue = queue_of(Some(device), None, None)?;
         let array = &self.array();
-        Ok(py.detach(|| array.to_queue(&queue))?.into())
+        Ok(py.detach(|| on_queue(array, &queue))?.into())
     }
 
     /// The namespace of the array API: the module stridewise.

@@ -12,6 +12,7 @@ use stridewise::{
 use super::operand::{Given, Operand, together};
 use super::{Now, PyArray};
 use crate::errors::{self, Fault, Result, out_of_bounds, shown};
+use crate::namespace::creation::on_queue;
 use crate::namespace::sequence;
 use crate::protocol::{self, Request};
 
@@ -190,7 +191,7 @@ fn imported(object: &Bound<'_, PyAny>, queue: &Queue) -> Result<Option<UsmArray>
     let Some(array) = protocol::import(object, &Request { queue: Some(queue), copy: None })? else {
         return Ok(None);
     };
-    Ok(Some(object.py().detach(|| array.to_queue(queue))?))
+    Ok(Some(object.py().detach(|| on_queue(&array, queue))?))
 }
 
 /// What is assigned: an operand, or what an array can be made of on the queue of the array.

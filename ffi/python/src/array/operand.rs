@@ -11,6 +11,7 @@ use super::{Now, PyArray};
 use crate::arguments;
 use crate::dtype;
 use crate::errors::{ExecutionPlacementError, Fault, Result};
+use crate::namespace::creation::on_queue;
 use crate::namespace::sequence;
 use crate::protocol;
 use crate::protocol::numpy::Numpy;
@@ -81,9 +82,9 @@ impl<'py> Given<'py> {
             Self::Numpys(array) => *array = beside(array, queue)?,
             // In no memory that anybody knows: it is copied to where it is needed.
             Self::Made(array) if array.queue().context() == queue.context() => {
-                *array = array.to_queue(queue)?
+                *array = on_queue(array, queue)?
             }
-            Self::Made(array) => *array = array.to_device(queue.device())?.to_queue(queue)?,
+            Self::Made(array) => *array = on_queue(array, queue)?,
         }
         Ok(())
     }

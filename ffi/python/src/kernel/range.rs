@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use stridewise::kernel::{MAX_SPACE_DIMS, NdRange};
-use stridewise::{Dims, Dtype, DtypeSupport};
+use stridewise::{Dtype, DtypeSupport, backend::Dims};
 
 use crate::arguments;
 use crate::array::construct::shape_of;
@@ -81,8 +81,14 @@ impl PyRange {
     fn __len__(&self) -> usize {
         self.0.len()
     }
-    fn __getitem__(&self, index: usize) -> PyResult<usize> {
-        self.get(index)
+    fn __getitem__(&self, #[pyo3(from_py_with = arguments::whole)] index: isize) -> PyResult<usize> {
+        let from_end = if index < 0 { self.0.len() } else { 0 };
+        match index.checked_add_unsigned(from_end).and_then(|index| usize::try_from(index).ok()) {
+            Some(index) => self.get(index),
+            None => {
+                Err(PyIndexError::new_err(format!("axis {index} of a range of {} dimensions", self.0.len())))
+            }
+        }
     }
     fn __repr__(&self) -> String {
         let extents: Vec<_> = self.0.iter().map(ToString::to_string).collect();

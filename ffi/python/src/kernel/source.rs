@@ -1,11 +1,11 @@
 //! Kernels from sources, OpenCL C and SPIR-V: bundles, kernels, and what only they take as arguments. The names are dpctl's.
 
-use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyBufferError, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView, PyTuple};
 use stridewise::kernel::{KernelBundle, NdRange, SourceArgument, SourceKernel};
 use stridewise::memory::heap;
-use stridewise::{Dims, Dtype, DtypeSupport, Event, Queue, Scalar, UsmArray, Weak};
+use stridewise::{Dtype, DtypeSupport, Event, Queue, Scalar, UsmArray, Weak, backend::Dims};
 
 use super::range::{self, PyLocalAccessor};
 use crate::arguments;
@@ -269,8 +269,15 @@ fn bytes_of(dtype: Dtype, shape: &[usize]) -> Result<usize> {
 
 /// A view of an object's buffer; of what ctypes has, too, whose buffers have no shape.
 fn view<'py>(object: &Bound<'py, PyAny>) -> Result<Bound<'py, PyMemoryView>> {
-    Ok(PyMemoryView::from(object).map_err(|_| {
-        arguments::wrong(object, "an object with a buffer, such as bytes, a structure of ctypes or an array")
+    Ok(PyMemoryView::from(object).map_err(|error| {
+        // An array of ours may have to be computed first.
+        match error.is_instance_of::<PyMemoryError>(object.py()) {
+            true => error,
+            false => arguments::wrong(
+                object,
+                "an object with a buffer, such as bytes, a structure of ctypes or an array",
+            ),
+        }
     })?)
 }
 
@@ -421,7 +428,7 @@ fn queue_of(q: &Bound<'_, PyAny>) -> Result<Queue> {
 fn create_kernel_bundle_from_source(
     py: Python<'_>,
     q: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = arguments::text)] source: &str,
+    #[pyo3(from_py_with = arguments::long_text)] source: &str,
     #[pyo3(from_py_with = arguments::text)] copts: &str,
 ) -> Result<PyKernelBundle> {
     let queue = queue_of(q)?;

@@ -4,6 +4,7 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
+use stridewise::backend::UsmSupport;
 use stridewise::memory::heap;
 use stridewise::{
     Dtype, Indexing, Order, Queue, Scalar, UsmArray, UsmArrayBuilder, UsmKind, Weak, result_type,
@@ -539,6 +540,22 @@ fn is_as_asked(
     in_order && there && dtype == array.dtype() && kind.is_none_or(|kind| kind == array.usm_kind())
 }
 
+/// The kind of an array's copy on a queue: its own, or that of the queue's device where that lacks the array's. Elements of the host's
+/// are of a kind that many a GPU has not.
+fn kind_on(array: &UsmArray, queue: &Queue) -> UsmKind {
+    let (device, kind) = (queue.device(), array.usm_kind());
+    let lacking = queue.context() != array.context() && device.info().usm(kind) == UsmSupport::Absent;
+    if lacking { device.default_kind() } else { kind }
+}
+
+/// The array on another queue, of the kind of [`kind_on`].
+pub(crate) fn on_queue(array: &UsmArray, queue: &Queue) -> stridewise::Result<UsmArray> {
+    match kind_on(array, queue) {
+        kind if kind == array.usm_kind() => array.to_queue(queue),
+        kind => array.to_kind(kind)?.to_queue(queue),
+    }
+}
+
 /// An array with the elements of another, of a dtype, on a queue, in memory of a kind and in an order.
 pub(super) fn adapted(
     array: &UsmArray,
@@ -548,8 +565,8 @@ pub(super) fn adapted(
     order: Lie,
     copy: Option<bool>,
 ) -> stridewise::Result<UsmArray> {
-    let kind = kind.unwrap_or(array.usm_kind());
     let queue = queue.unwrap_or(array.queue());
+    let kind = kind.unwrap_or_else(|| kind_on(array, queue));
     let moved = queue.context() != array.context();
     let needed = moved || !is_as_asked(array, dtype, None, Some(kind), order);
     if needed && copy == Some(false) {
@@ -566,7 +583,7 @@ pub(super) fn adapted(
     let wanted = order.of(array);
     // What changes its kind within a context is converted on the way.
     let converted = if moved || kind == array.usm_kind() { array.astype(dtype)? } else { array.clone() };
-    let here = converted.to_queue(queue)?;
+    let here = on_queue(&converted, queue)?;
     let copied = moved || dtype == here.dtype() && dtype != array.dtype();
     let placed = if kind == here.usm_kind() && copied {
         wanted.map_or(Ok(here.clone()), |order| here.in_order(order))?

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use stridewise::fft::{self as transforms, Norm, Points};
-use stridewise::{UsmArray, normalize_axis};
+use stridewise::{UsmArray, backend::normalize_axis};
 
 use super::axes::axes_of;
 use super::placement::queue_of;

@@ -4,13 +4,13 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
 use stridewise::memory::heap;
-use stridewise::{Dims, Order, UsmArray};
+use stridewise::{Order, UsmArray, backend::Dims};
 
 use super::axes::{arrays_of, axes_of};
 use super::placement::order_of;
 use crate::arguments;
 use crate::array::PyArray;
-use crate::array::construct::{integers, shape_of};
+use crate::array::construct::{integers, many_integers, shape_of};
 use crate::array::indexing::value_of;
 use crate::array::operand::{Given, together};
 use crate::errors::{Fault, Result};
@@ -223,7 +223,7 @@ fn repeat(
     }
     let x = x.array();
     let single = repeats.cast::<PyInt>().is_ok() || repeats.try_iter().is_err();
-    let counts = integers("repeats", repeats)?;
+    let counts = many_integers("repeats", repeats)?;
     match (single, counts.as_slice()) {
         (true, &[count]) => {
             let count = super::count("repeats", count)?;

@@ -1,7 +1,7 @@
 //! The functions of the module: the array API's namespace. A theme is a file with a `register`, and a line here.
 
 mod axes;
-mod creation;
+pub(crate) mod creation;
 mod decompositions;
 mod elementwise;
 mod fourier;

@@ -8,7 +8,7 @@ use stridewise::{Bins, Dtype, Error, QuantileMethod, Reduction, Spacing, UsmArra
 
 use super::axes::axes_of;
 use super::output::deliver;
-use super::reduction::{converted, correction_of, reductions, spreads, typed_reductions};
+use super::reduction::{Chosen, converted, correction_of, reductions, spreads, typed_reductions};
 use super::sequence;
 use crate::arguments;
 use crate::array::PyArray;
@@ -74,31 +74,31 @@ fn nan_to_num(
 macro_rules! about_axes {
     () => {
         "axis: an axis, a tuple of axes, or None for all. keepdims: whether the reduced axes stay, with extent 1. out: an array of \
-         the result's shape to write to.\n\nRaises OutOfBoundsError for an axis out of range or named twice"
+         the result's shape to write to. where, initial: where they are taken, as `sum` and `max` have them.\n\nRaises OutOfBoundsError for an axis out of range or named twice"
     };
 }
 
 typed_reductions! {
-    nansum (x, axes, dtype, keepdims) "The sum of the elements that are not NaN over axes; 0 of none." ", as `sum` has it" "."
+    nansum (x, axes, dtype, keepdims) [initial, r#where] "The sum of the elements that are not NaN over axes; 0 of none." ", as `sum` has it" "."
         => x.reduce_numbers(Reduction::Sum, axes.as_deref(), keepdims, dtype);
-    nanprod (x, axes, dtype, keepdims) "The product of the elements that are not NaN over axes; 1 of none." ", as `sum` has it" "."
+    nanprod (x, axes, dtype, keepdims) [initial, r#where] "The product of the elements that are not NaN over axes; 1 of none." ", as `sum` has it" "."
         => x.reduce_numbers(Reduction::Prod, axes.as_deref(), keepdims, dtype);
-    nanmean (x, axes, dtype, keepdims) "The mean of the elements that are not NaN over axes; NaN of none." "" "."
+    nanmean (x, axes, dtype, keepdims) [; r#where] "The mean of the elements that are not NaN over axes; NaN of none." "" "."
         => converted(x, dtype)?.nanmean(axes.as_deref(), keepdims);
 }
 
 reductions! {
-    nanmin (x, axes, keepdims) "The smallest of the elements that are not NaN over axes; NaN where all are."
+    nanmin (x, axes, keepdims) [initial, r#where] "The smallest of the elements that are not NaN over axes; NaN where all are."
         ", TypeError for complex numbers where they have no order."
         => x.reduce_numbers(Reduction::Min, axes.as_deref(), keepdims, None);
-    nanmax (x, axes, keepdims) "The largest of the elements that are not NaN over axes; NaN where all are."
+    nanmax (x, axes, keepdims) [initial, r#where] "The largest of the elements that are not NaN over axes; NaN where all are."
         ", TypeError for complex numbers where they have no order."
         => x.reduce_numbers(Reduction::Max, axes.as_deref(), keepdims, None);
-    median (x, axes, keepdims) "The median over axes, the mean of the two in the middle of an even number; NaN where an \
+    median (x, axes, keepdims) [] "The median over axes, the mean of the two in the middle of an even number; NaN where an \
         element is."
         ", TypeError for complex numbers where they have no order."
         => x.median(axes.as_deref(), keepdims, false);
-    nanmedian (x, axes, keepdims) "The median of the elements that are not NaN over axes; NaN of none."
+    nanmedian (x, axes, keepdims) [] "The median of the elements that are not NaN over axes; NaN of none."
         ", TypeError for complex numbers where they have no order."
         => x.median(axes.as_deref(), keepdims, true);
 }

@@ -2,6 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict};
 use stridewise::{Dtype, Reduction, Scan, UsmArray};
 
 use super::axes::axes_of;
@@ -21,18 +22,58 @@ type Out<'py> = Option<Bound<'py, PyArray>>;
 macro_rules! about_axes {
     () => {
         "axis: an axis, a tuple of axes, or None for all; negative ones count from the end. keepdims: whether the reduced \
-         axes stay, with extent 1. out: an array of the result's shape to write to. Recorded elementwise work is computed \
-         in the same pass.\n\nRaises OutOfBoundsError for an axis out of range or named twice"
+         axes stay, with extent 1. out: an array of the result's shape to write to. where: a mask that is broadcast, of the \
+         elements that count. initial, where it is taken: a number that the reduction begins with. Recorded elementwise \
+         work is computed in the same pass.\n\nRaises OutOfBoundsError for an axis out of range or named twice"
     };
+}
+
+/// Arguments by which a reduction is one of chosen elements, or from a value on, by their names.
+pub(super) struct Chosen<'a, 'py>(pub(super) &'a [(&'static str, Argument<'a, 'py>)]);
+
+impl<'py> Chosen<'_, 'py> {
+    /// Whether one of them says something: a mask that is `True` leaves nothing out.
+    pub(super) fn is_any(&self) -> bool {
+        self.0.iter().any(|(name, value)| {
+            value.is_some_and(|value| {
+                let all = *name == "r#where" && value.cast::<PyBool>().is_ok_and(|mask| mask.is_true());
+                !value.is_none() && !all
+            })
+        })
+    }
+
+    /// The reduction of that name, with these arguments and the usual ones, as `_masked.py` composes it of others.
+    pub(super) fn reduce(
+        &self,
+        name: &str,
+        x: &UsmArray,
+        usual: &[(&str, Argument<'_, 'py>)],
+        out: Option<&Bound<'py, PyArray>>,
+        keepdims: bool,
+        py: Python<'py>,
+    ) -> Result<Bound<'py, PyArray>> {
+        let options = PyDict::new(py);
+        for (name, value) in self.0.iter().chain(usual) {
+            if let Some(value) = value {
+                options.set_item(name.trim_start_matches("r#"), value)?;
+            }
+        }
+        options.set_item("out", out)?;
+        options.set_item("keepdims", keepdims)?;
+        let reduced = py.import("stridewise._masked")?.getattr("reduced")?;
+        let found = reduced.call((name, PyArray::from(x.clone())), Some(&options))?;
+        Ok(found.cast_into::<PyArray>().map_err(PyErr::from)?)
+    }
 }
 
 /// Reductions of elements that are converted to a dtype first.
 macro_rules! typed_reductions {
-    ($($name:ident ($x:ident, $axes:ident, $dtype:ident, $keepdims:ident) $what:literal $default:literal $raises:literal
-       => $compute:expr;)*) => {$(
+    ($($name:ident ($x:ident, $axes:ident, $dtype:ident, $keepdims:ident) [$($choice:ident),* $(; $named:ident)?] $what:literal
+       $default:literal $raises:literal => $compute:expr;)*) => {$(
         #[doc = concat!($what, "\n\ndtype: that elements are converted to first", $default, ". ", about_axes!(), $raises)]
         #[pyfunction]
-        #[pyo3(signature = (x, /, axis=None, dtype=None, out=None, keepdims=false))]
+        #[pyo3(signature = (x, /, axis=None, dtype=None, out=None, keepdims=false $(, $choice=None)* $(, *, $named=None)?))]
+        #[allow(clippy::too_many_arguments)]
         fn $name<'py>(
             py: Python<'py>,
             x: Given<'py>,
@@ -40,8 +81,15 @@ macro_rules! typed_reductions {
             dtype: Argument<'_, 'py>,
             #[pyo3(from_py_with = arguments::out)] out: Out<'py>,
             #[pyo3(from_py_with = arguments::flag)] keepdims: bool,
+            $($choice: Argument<'_, 'py>,)*
+            $($named: Argument<'_, 'py>)?
         ) -> Result<Bound<'py, PyArray>> {
             let $x: &UsmArray = x.array();
+            let chosen = Chosen(&[$((stringify!($choice), $choice),)* $((stringify!($named), $named))?]);
+            if chosen.is_any() {
+                let usual = [("axis", axis), ("dtype", dtype)];
+                return chosen.reduce(stringify!($name), $x, &usual, out.as_ref(), keepdims, py);
+            }
             let ($axes, $keepdims) = (axes_of("axis", axis)?, keepdims);
             let $dtype = dtype::optional(dtype, $x.device().dtype_support())?;
             deliver(py, out.as_ref(), || $compute)
@@ -51,33 +99,40 @@ macro_rules! typed_reductions {
 pub(super) use typed_reductions;
 
 typed_reductions! {
-    sum (x, axes, dtype, keepdims) "The sum of the elements over axes; 0 of none."
+    sum (x, axes, dtype, keepdims) [initial, r#where] "The sum of the elements over axes; 0 of none."
         "; by default of bool and integers the default integer dtype of their sign, and else the array's"
         ", TypeError for a dtype that the device does not compute in."
         => x.reduce_as(Reduction::Sum, axes.as_deref(), keepdims, dtype);
-    prod (x, axes, dtype, keepdims) "The product of the elements over axes; 1 of none."
+    prod (x, axes, dtype, keepdims) [initial, r#where] "The product of the elements over axes; 1 of none."
         "; by default of bool and integers the default integer dtype of their sign, and else the array's"
         ", TypeError for a dtype that the device does not compute in."
         => x.reduce_as(Reduction::Prod, axes.as_deref(), keepdims, dtype);
-    mean (x, axes, dtype, keepdims)
+    mean (x, axes, dtype, keepdims) [; r#where]
         "The arithmetic mean over axes; of bool and integers in the default floating dtype." "" "."
         => converted(x, dtype)?.reduce(Reduction::Mean, axes.as_deref(), keepdims);
 }
 
 /// Reductions of one argument beside the axes.
 macro_rules! reductions {
-    ($($name:ident ($x:ident, $axes:ident, $keepdims:ident) $what:literal $raises:literal => $compute:expr;)*) => {$(
+    ($($name:ident ($x:ident, $axes:ident, $keepdims:ident) [$($choice:ident),* $(; $named:ident)?] $what:literal $raises:literal
+       => $compute:expr;)*) => {$(
         #[doc = concat!($what, "\n\n", about_axes!(), $raises)]
         #[pyfunction]
-        #[pyo3(signature = (x, /, axis=None, out=None, keepdims=false))]
+        #[pyo3(signature = (x, /, axis=None, out=None, keepdims=false $(, $choice=None)* $(, *, $named=None)?))]
         fn $name<'py>(
             py: Python<'py>,
             x: Given<'py>,
             axis: Argument<'_, 'py>,
             #[pyo3(from_py_with = arguments::out)] out: Out<'py>,
             #[pyo3(from_py_with = arguments::flag)] keepdims: bool,
+            $($choice: Argument<'_, 'py>,)*
+            $($named: Argument<'_, 'py>)?
         ) -> Result<Bound<'py, PyArray>> {
             let $x: &UsmArray = &x.array();
+            let chosen = Chosen(&[$((stringify!($choice), $choice),)* $((stringify!($named), $named))?]);
+            if chosen.is_any() {
+                return chosen.reduce(stringify!($name), $x, &[("axis", axis)], out.as_ref(), keepdims, py);
+            }
             let ($axes, $keepdims) = (axes_of("axis", axis)?, keepdims);
             deliver(py, out.as_ref(), || $compute)
         }
@@ -86,17 +141,17 @@ macro_rules! reductions {
 pub(super) use reductions;
 
 reductions! {
-    max (x, axes, keepdims) "The largest element over axes; NaN where there is one."
+    max (x, axes, keepdims) [initial, r#where] "The largest element over axes; NaN where there is one."
         ", ValueError where there is no element, TypeError for complex numbers."
         => x.reduce(Reduction::Max, axes.as_deref(), keepdims);
-    min (x, axes, keepdims) "The smallest element over axes; NaN where there is one."
+    min (x, axes, keepdims) [initial, r#where] "The smallest element over axes; NaN where there is one."
         ", ValueError where there is no element, TypeError for complex numbers."
         => x.reduce(Reduction::Min, axes.as_deref(), keepdims);
-    all (x, axes, keepdims) "Whether all elements over axes are other than zero; true of none."
+    all (x, axes, keepdims) [; r#where] "Whether all elements over axes are other than zero; true of none."
         "." => x.reduce(Reduction::All, axes.as_deref(), keepdims);
-    any (x, axes, keepdims) "Whether any element over axes is other than zero; false of none."
+    any (x, axes, keepdims) [; r#where] "Whether any element over axes is other than zero; false of none."
         "." => x.reduce(Reduction::Any, axes.as_deref(), keepdims);
-    count_nonzero (x, axes, keepdims) "How many elements over axes are other than zero, in the default integer dtype."
+    count_nonzero (x, axes, keepdims) [] "How many elements over axes are other than zero, in the default integer dtype."
         "." => x.count_nonzero(axes.as_deref(), keepdims);
 }
 
@@ -148,13 +203,16 @@ places! {
 macro_rules! spreads {
     ($($function:ident $name:literal $method:ident $what:literal;)*) => {$(
         #[doc = concat!($what, "\n\ndtype: that elements are converted to first. correction, by its other name ddof: subtracted \
-            from the number of elements: 0 for a whole population, 1 for a sample. ", about_axes!(), ", ValueError for a \
+            from the number of elements: 0 for a whole population, 1 for a sample. mean: the mean over the axes, which stay, where \
+            it is known. ", about_axes!(), ", ValueError for a \
             correction that is not finite, or under both names.")]
         #[pyfunction]
         #[pyo3(
             name = $name,
-            signature = (x, /, axis=None, dtype=None, out=None, ddof=None, keepdims=false, *, correction=None),
-            text_signature = "(x, /, axis=None, dtype=None, out=None, ddof=None, keepdims=False, *, correction=0.0)"
+            signature = (
+                x, /, axis=None, dtype=None, out=None, ddof=None, keepdims=false, *, r#where=None, mean=None, correction=None
+            ),
+            text_signature = "(x, /, axis=None, dtype=None, out=None, ddof=None, keepdims=False, *, where=None, mean=None, correction=0.0)"
         )]
         #[allow(clippy::too_many_arguments)]
         fn $function<'py>(
@@ -165,12 +223,20 @@ macro_rules! spreads {
             #[pyo3(from_py_with = arguments::out)] out: Out<'py>,
             #[pyo3(from_py_with = arguments::optional_real)] ddof: Option<f64>,
             #[pyo3(from_py_with = arguments::flag)] keepdims: bool,
+            r#where: Argument<'_, 'py>,
+            mean: Argument<'_, 'py>,
             #[pyo3(from_py_with = arguments::optional_real)] correction: Option<f64>,
         ) -> Result<Bound<'py, PyArray>> {
             let x: &UsmArray = &x.array();
+            let correction = correction_of(ddof, correction)?;
+            let chosen = Chosen(&[("r#where", r#where), ("mean", mean)]);
+            if chosen.is_any() {
+                let correction = pyo3::types::PyFloat::new(py, correction);
+                let usual = [("axis", axis), ("dtype", dtype), ("correction", Some(correction.as_any()))];
+                return chosen.reduce($name, x, &usual, out.as_ref(), keepdims, py);
+            }
             let axes = axes_of("axis", axis)?;
             let dtype = dtype::optional(dtype, x.device().dtype_support())?;
-            let correction = correction_of(ddof, correction)?;
             deliver(py, out.as_ref(), || converted(x, dtype)?.$method(axes.as_deref(), keepdims, correction))
         }
     )*};

@@ -10,6 +10,7 @@ use stridewise::{
 };
 
 use super::creation::adapted;
+use super::creation::on_queue;
 use super::placement::Lie;
 use crate::array::PyArray;
 use crate::array::operand::{Operand, number};
@@ -305,7 +306,7 @@ fn stacked(
             Moved::OfOthers => object.cast::<PyArray>().is_err(),
             Moved::All => true,
         };
-        return if moved { Ok(object.py().detach(|| array.to_queue(queue))?) } else { Ok(array) };
+        return if moved { Ok(object.py().detach(|| on_queue(&array, queue))?) } else { Ok(array) };
     }
     let Some(items) = Items::of(object)? else {
         return match Operand::value(object) {
@@ -318,7 +319,7 @@ fn stacked(
                 Ok(UsmArray::full(queue, &[], value.assigned(dtype)?, kind)?)
             }
             _ => match protocol::import(object, &Request { queue: Some(queue), copy: None })? {
-                Some(array) => Ok(object.py().detach(|| array.to_queue(queue))?),
+                Some(array) => Ok(object.py().detach(|| on_queue(&array, queue))?),
                 None => Err(Fault::Python(PyTypeError::new_err(format!(
                     "`obj` has an element of type {}; expected numbers, arrays, or nested sequences of them; help: \
                      convert it to numbers first",

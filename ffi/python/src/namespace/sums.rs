@@ -90,7 +90,7 @@ fn join_at(
 #[pyo3(signature = (subscripts, /, *operands))]
 fn einsum(
     py: Python<'_>,
-    #[pyo3(from_py_with = arguments::text)] subscripts: &str,
+    #[pyo3(from_py_with = arguments::long_text)] subscripts: &str,
     operands: &Bound<'_, PyTuple>,
 ) -> Result<PyArray> {
     let arrays = arrays_of("operands", operands)?;
@@ -117,7 +117,7 @@ fn widths_of(width: &Bound<'_, PyAny>, ndim: usize) -> Result<Vec<(usize, usize)
         for (axis, width) in by_axis {
             let named = |error| arguments::named(width.py(), "an axis of `pad_width`", error);
             let axis = arguments::whole(&axis).map_err(named)?;
-            let axis = stridewise::normalize_axis("pad_width", axis, ndim)?;
+            let axis = stridewise::backend::normalize_axis("pad_width", axis, ndim)?;
             pairs[axis] = pair(&integers("pad_width", &width)?)?;
         }
         return Ok(pairs);

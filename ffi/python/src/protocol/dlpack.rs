@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use stridewise::{Error, Queue, UsmArray};
 use stridewise_exchange::dlpack::{
-    self, DL_CPU, DLDevice, DLManagedTensor, DLManagedTensorVersioned, ManagedTensor, VERSION, give_back,
+    self, DL_CPU, DL_CUDA, DL_CUDA_MANAGED, DLDevice, DLManagedTensor, DLManagedTensorVersioned,
+    ManagedTensor, VERSION, When, give_back,
 };
 use stridewise_exchange::host::{host_queue, visible_copy};
 
@@ -18,6 +19,7 @@ use super::{Request, refusal, working_queue};
 use crate::arguments;
 use crate::array::PyArray;
 use crate::errors::{Fault, Result, shown};
+use crate::namespace::creation::on_queue;
 use crate::namespace::placement::named_queue;
 
 /// A managed tensor in a capsule.
@@ -36,10 +38,19 @@ impl Form for DLManagedTensorVersioned {
     const USED: &'static CStr = c"used_dltensor_versioned";
 }
 
-/// Puts an array into a capsule.
-fn capsule<M: Form>(py: Python<'_>, array: &UsmArray, copied: bool) -> Result<Py<PyAny>> {
-    // Waits for the work on the array. The address travels between threads as a number would; it is used here only.
-    let tensor = py.detach(|| dlpack::export::<M>(array, copied).map(Tensor::new)).map_err(refusal)?;
+/// Puts an array into a capsule, for a device that its memory can be exported for.
+fn capsule<M: Form>(
+    py: Python<'_>,
+    array: &UsmArray,
+    copied: bool,
+    (device, when): (DLDevice, When),
+) -> Result<Py<PyAny>> {
+    // May wait for the work on the array. The address travels between threads as a number would; it is used here only.
+    let export = || {
+        // SAFETY: by the protocol, a stream that a consumer names is there, of the array's device.
+        unsafe { dlpack::export_for::<M>(array, copied, device, when) }.map(Tensor::new)
+    };
+    let tensor = py.detach(export).map_err(refusal)?;
     let tensor = tensor.0;
     // SAFETY: the interpreter's lock is held; the name is static, and the destructor takes what the capsule holds.
     let capsule = unsafe { ffi::PyCapsule_New(tensor.cast(), M::NAME.as_ptr(), Some(destroy::<M>)) };
@@ -129,12 +140,36 @@ fn unwrap(capsule: &Bound<'_, PyAny>, queue: &Queue) -> Result<UsmArray> {
     }))
 }
 
-/// The array that an object with `__dlpack__` is, in place where it is in the processor's memory.
-fn receive(object: &Bound<'_, PyAny>, queue: &Queue, copy: Option<bool>) -> Result<UsmArray> {
+/// The queue that works on memory as `__dlpack_device__` names it: the one that is asked for where it does, else that of the device;
+/// `None` where nobody here does.
+fn queue_for(device: (i64, i64), asked: Option<&Queue>) -> Result<Option<Queue>> {
+    let (Ok(device_type), Ok(device_id)) = (i32::try_from(device.0), i32::try_from(device.1)) else {
+        return Ok(None);
+    };
+    if device_type == DL_CPU {
+        return working_queue(asked).map(Some);
+    }
+    let found = dlpack::queue_of(DLDevice { device_type, device_id })?;
+    Ok(found.map(|found| match asked {
+        Some(asked) if asked.device() == found.device() => asked.clone(),
+        _ => found,
+    }))
+}
+
+/// The array that an object with `__dlpack__` is, in place where it is in memory that a device here works on, which is the
+/// processor's and that of devices which others know.
+fn receive(object: &Bound<'_, PyAny>, asked: Option<&Queue>, copy: Option<bool>) -> Result<UsmArray> {
     let py = object.py();
-    let (device, _number): (i64, i64) = object.call_method0("__dlpack_device__")?.extract()?;
-    let elsewhere = device != i64::from(DL_CPU);
+    let queue = queue_for(object.call_method0("__dlpack_device__")?.extract()?, asked)?;
+    let elsewhere = queue.is_none();
+    let queue = queue.map_or_else(|| working_queue(asked), Ok)?;
     let options = PyDict::new(py);
+    // Our work waits for this stream's, which that of the other library is to be before.
+    let stream = queue.device().capabilities().exchange_stream;
+    if let Some(stream) = stream {
+        options.set_item("stream", stream)?;
+    }
+    let plain = options.copy()?;
     options.set_item("max_version", (VERSION.major, VERSION.minor))?;
     if elsewhere {
         options.set_item("dl_device", (DL_CPU, 0))?;
@@ -145,10 +180,12 @@ fn receive(object: &Bound<'_, PyAny>, queue: &Queue, copy: Option<bool>) -> Resu
     let export = object.getattr("__dlpack__")?;
     let capsule = match export.call((), Some(&options)) {
         // Libraries from before DLPack 1.0 take no such arguments, and never copy.
-        Err(error) if !elsewhere && error.is_instance_of::<PyTypeError>(py) => export.call0()?,
+        Err(error) if !elsewhere && error.is_instance_of::<PyTypeError>(py) => {
+            export.call((), Some(&plain))?
+        }
         other => other?,
     };
-    let array = unwrap(&capsule, queue)?;
+    let array = unwrap(&capsule, &queue)?;
     if copy == Some(true) && !elsewhere { Ok(py.detach(|| array.copy())?) } else { Ok(array) }
 }
 
@@ -157,7 +194,7 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
     if !(object.hasattr("__dlpack__")? && object.hasattr("__dlpack_device__")?) {
         return Ok(None);
     }
-    match receive(object, &working_queue(request.queue)?, request.copy.filter(|&copy| !copy)) {
+    match receive(object, request.queue, request.copy.filter(|&copy| !copy)) {
         Ok(array) => Ok(Some(array)),
         Err(fault) => {
             // What the other side does not export so, or not where an array may be, it may describe otherwise.
@@ -166,13 +203,22 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
                 Fault::Core(Error::Value(_) | Error::Unsupported(_)) => request.copy != Some(false),
                 Fault::Core(_) => false,
             };
-            if otherwise && object.hasattr("__array_interface__")? { Ok(None) } else { Err(fault) }
+            let described = || {
+                ["__cuda_array_interface__", "__array_interface__"]
+                    .into_iter()
+                    .try_fold(false, |found, name| Ok::<_, PyErr>(found || object.hasattr(name)?))
+            };
+            if otherwise && described()? || super::arrow::is_asked_after(&fault, object)? {
+                Ok(None)
+            } else {
+                Err(fault)
+            }
         }
     }
 }
 
 /// An array from one of another library, or from one of ours, through DLPack: it shares the memory where that is the
-/// processor's or this library's.
+/// processor's, a CUDA device's or this library's. What others gave CUDA's default stream is over before work here begins.
 ///
 /// x: an object with `__dlpack__` and `__dlpack_device__`. device: a Device, a Queue, a filter string, or a tuple as
 /// `__dlpack_device__` gives it, (1, 0) for memory of the processor; None: where x is.
@@ -208,7 +254,7 @@ fn from_dlpack(
     let (array, fresh) = match x.cast::<PyArray>() {
         Ok(array) => (array.get().array().clone(), false),
         Err(_) if x.hasattr("__dlpack__")? && x.hasattr("__dlpack_device__")? => {
-            (receive(x, &working_queue(queue.as_ref())?, copy)?, true)
+            (receive(x, queue.as_ref(), copy)?, true)
         }
         Err(_) => {
             return Err(Fault::Python(PyAttributeError::new_err(format!(
@@ -226,9 +272,34 @@ fn from_dlpack(
     }
     let placed = py.detach(|| -> stridewise::Result<UsmArray> {
         let here = if copy == Some(true) && !fresh && !moved { array.copy()? } else { array };
-        queue.map_or(Ok(here.clone()), |queue| here.to_queue(&queue))
+        queue.map_or(Ok(here.clone()), |queue| on_queue(&here, &queue))
     })?;
     Ok(placed.into())
+}
+
+/// When a consumer may use what is exported for a device, by the stream that it names: of CUDA's memory -1 says that it sees to the
+/// order, `None` is the legacy default stream (1), and others are handles; the processor has none.
+fn when(stream: Option<&Bound<'_, PyAny>>, device: DLDevice) -> Result<When> {
+    let stream = stream.filter(|stream| !stream.is_none());
+    let wrong = |expected: &str| {
+        let found = stream.map_or_else(|| "None".to_owned(), shown);
+        Err(Fault::Python(PyValueError::new_err(format!("`stream` is {found}; expected {expected}"))))
+    };
+    match (device.device_type, stream) {
+        (DL_CUDA | DL_CUDA_MANAGED, None) => Ok(When::InStream(1)),
+        (DL_CUDA | DL_CUDA_MANAGED, Some(given)) => match given.extract::<i64>() {
+            Ok(-1) => Ok(When::Unordered),
+            Ok(number) if number > 0 => match usize::try_from(number) {
+                Ok(number) => Ok(When::InStream(number)),
+                Err(_) => wrong("the handle of a stream"),
+            },
+            _ => wrong(
+                "None, -1, 1 for the legacy default stream, 2 for that of the thread, or a stream's handle",
+            ),
+        },
+        (_, None) => Ok(When::Now),
+        (_, Some(_)) => wrong("None, for the processor has no streams"),
+    }
 }
 
 /// What an argument of `__dlpack__` asks for.
@@ -240,8 +311,10 @@ fn refuse<T>(text: &'static str) -> Result<T> {
 impl PyArray {
     /// The array as a DLPack capsule, for other libraries: it shares the memory, and work on it is done.
     ///
-    /// stream: None. max_version: the newest DLPack that the consumer knows; None: before 1.0. dl_device: (1, 0), the
-    /// processor. copy: True: always; False: never; None: where the host may not touch the memory and dl_device asks for
+    /// stream: of memory of the processor None; of a CUDA device's the stream that is to wait for work on it, 1 or None for the legacy
+    /// default stream, -1 for none. max_version: the newest DLPack that the consumer knows; None: before 1.0. dl_device: (1, 0), the
+    /// processor, or one that the memory is of as it is: of arrays on a CUDA device, (2, number) of any kind, (3, number) of "host" and
+    /// (13, number) of "shared". copy: True: always; False: never; None: where the host may not touch the memory and dl_device asks for
     /// the processor.
     ///
     /// Raises BufferError for memory of kind "device" without dl_device or copy, and for read-only arrays before DLPack
@@ -258,43 +331,47 @@ impl PyArray {
         let array = &self.array();
         let here = dlpack::device_of(array);
         let number = |device: &DLDevice| (i64::from(device.device_type), i64::from(device.device_id));
-        let processor = (i64::from(DL_CPU), 0);
-        let is_processors = here.as_ref().is_ok_and(|device| number(device) == processor);
-        // Of another device's memory, all work is done when this returns, so that any stream may begin.
-        if stream.is_some_and(|stream| !stream.is_none()) && (here.is_err() || is_processors) {
-            return Err(Fault::Python(PyValueError::new_err(
-                "`stream` is not None; expected None, for the processor has no streams",
-            )));
-        }
-        let is_there = |device| here.as_ref().is_ok_and(|here| number(here) == device);
-        if dl_device.is_some_and(|device| device != processor && !is_there(device)) {
-            return refuse(
-                "`dl_device` is another device; expected (1, 0), the processor, where the array is, or None",
-            );
-        }
-        let to_processor = !is_processors && dl_device == Some(processor);
-        let fresh = match (copy, &here) {
-            (Some(true), _) => true,
-            (_, Ok(_)) if !to_processor => false,
-            (None, _) if to_processor => true,
-            (_, Ok(_)) => {
+        const PROCESSOR: DLDevice = DLDevice { device_type: DL_CPU, device_id: 0 };
+        let all = dlpack::devices_of(array);
+        let wanted = match (dl_device, &here) {
+            (None, Ok(here)) => *here,
+            // A copy is one that the host may touch.
+            (None, Err(_)) if copy == Some(true) => PROCESSOR,
+            (None, Err(error)) => return Err(refusal(error.clone())),
+            (Some(device), _) => match all.iter().find(|known| number(known) == device) {
+                Some(known) => *known,
+                None if device == number(&PROCESSOR) => PROCESSOR,
+                None => {
+                    return refuse(
+                        "`dl_device` is another device; expected (1, 0), the processor, where the array is, or None",
+                    );
+                }
+            },
+        };
+        let when = when(stream, wanted)?;
+        let is_there = all.contains(&wanted);
+        let fresh = match copy {
+            Some(true) => true,
+            None => !is_there,
+            Some(false) if is_there => false,
+            Some(false) => {
                 return refuse(
-                    "`copy` is False; expected None or True, as the array is not in the processor's memory",
+                    "`copy` is False; expected None or True, as the array is not in the processor's memory; help: make it with \
+                     usm_type=\"shared\" or \"host\"",
                 );
             }
-            (_, Err(error)) => return Err(refusal(error.clone())),
         };
         let copied = match fresh {
             false => None,
-            true if here.is_ok() && !is_processors && !to_processor => Some(py.detach(|| array.copy())?),
+            true if is_there && wanted != PROCESSOR => Some(py.detach(|| array.copy())?),
             true => Some(py.detach(|| visible_copy(array))?),
         };
         let array = copied.as_ref().unwrap_or(array);
         match max_version {
             Some((major, _)) if major >= VERSION.major => {
-                capsule::<DLManagedTensorVersioned>(py, array, fresh)
+                capsule::<DLManagedTensorVersioned>(py, array, fresh, (wanted, when))
             }
-            _ => capsule::<DLManagedTensor>(py, array, fresh),
+            _ => capsule::<DLManagedTensor>(py, array, fresh, (wanted, when)),
         }
     }
 

@@ -1,6 +1,9 @@
 //! Arrays of others: what is taken as an array without being one of ours.
 
+mod arrow;
 mod buffer;
+mod cuda;
+mod described;
 mod dlpack;
 pub(crate) mod numpy;
 pub(crate) mod sycl;
@@ -25,8 +28,15 @@ pub(crate) struct Request<'a> {
 type Import = fn(&Bound<'_, PyAny>, &Request<'_>) -> Result<Option<UsmArray>>;
 
 /// The protocols, in the order in which they are tried; one line each.
-const PROTOCOLS: &[Import] =
-    &[sycl::import, dlpack::import, numpy::import, buffer::import, numpy::import_made];
+const PROTOCOLS: &[Import] = &[
+    sycl::import,
+    dlpack::import,
+    cuda::import,
+    numpy::import,
+    buffer::import,
+    arrow::import,
+    numpy::import_made,
+];
 
 /// The array that an object of others is in USM memory, which has a queue; `None` where it is none.
 pub(crate) fn import_usm(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result<Option<UsmArray>> {

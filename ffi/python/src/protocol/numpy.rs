@@ -1,6 +1,6 @@
 //! NumPy's `__array_interface__`, both ways, and copies for and of NumPy.
 
-use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{IntoPyDict, PyDict, PyTuple, PyType};
@@ -8,14 +8,16 @@ use stridewise::{Dtype, UsmArray};
 use stridewise_exchange::host::{Strided, check_visible};
 use stridewise_exchange::typestr;
 
+use super::described::{Described, absent, typestr_of, written};
 use super::{Request, taken};
 use crate::arguments;
 use crate::array::PyArray;
 use crate::array::conversion::copied;
 use crate::array::operand::Given;
 use crate::errors::{Fault, Result, shown};
-use crate::objects;
 
+/// The attribute.
+const NAME: &str = "__array_interface__";
 /// The version of the interface that is written and read.
 const VERSION: i64 = 3;
 
@@ -26,33 +28,13 @@ impl PyArray {
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>> {
         let array = &self.array();
-        // What has no interface must look as if it had no such attribute, so that other protocols are tried.
-        let absent = |text: String| Fault::Python(PyAttributeError::new_err(text));
-        let Some(typestr) = typestr::typestr(array.dtype()) else {
-            return Err(absent(format!("__array_interface__: {} has no type string", array.dtype())));
-        };
-        check_visible(array).map_err(|error| absent(format!("__array_interface__: {error}")))?;
+        let typestr = typestr_of(NAME, array.dtype())?;
+        check_visible(array).map_err(|error| absent(NAME, error))?;
         let address = py.detach(|| array.usm_data()?.export())?.addr() + array.offset() * array.itemsize();
-        let strides: Vec<isize> =
-            array.strides().iter().map(|s| s * array.itemsize().cast_signed()).collect();
-        let flags = array.flags();
-        let interface = PyDict::new(py);
-        interface.set_item("shape", PyTuple::new(py, array.shape())?)?;
-        interface.set_item("typestr", typestr)?;
+        let interface = written(py, array, typestr, address, VERSION)?;
         interface.set_item("descr", [("", typestr)])?;
-        interface.set_item("data", (address, !flags.writable))?;
-        interface
-            .set_item("strides", if flags.c_contiguous { None } else { Some(PyTuple::new(py, strides)?) })?;
-        interface.set_item("version", VERSION)?;
         Ok(interface)
     }
-}
-
-fn wrong<T>(what: &str, found: &Bound<'_, PyAny>, expected: &str) -> Result<T> {
-    Err(Fault::Python(PyValueError::new_err(format!(
-        "__array_interface__: `{what}` is {}; expected {expected}",
-        shown(found)
-    ))))
 }
 
 /// The dtype of elements whose type string has their size alone, as the library `ml_dtypes` has them: bfloat16, by its name; `None`
@@ -85,27 +67,9 @@ fn beyond_numpy(object: &Bound<'_, PyAny>, typestr: &str) -> Result<Option<Dtype
 
 /// The array that an object with `__array_interface__` is, in place where it can be.
 pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result<Option<UsmArray>> {
-    let Some(interface) = object.getattr_opt("__array_interface__")? else { return Ok(None) };
-    let Ok(interface) = interface.cast::<PyDict>() else {
-        return wrong("__array_interface__", &interface, "a dict");
-    };
-    let entry = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
-        Ok(interface.get_item(name)?.filter(|value| !value.is_none()))
-    };
-    let needed = |name: &str| -> Result<Bound<'_, PyAny>> {
-        entry(name)?.ok_or_else(|| {
-            Fault::Python(PyValueError::new_err(format!("__array_interface__ has no `{name}`; expected one")))
-        })
-    };
-    let version = needed("version")?;
-    if version.extract::<i64>().ok() != Some(VERSION) {
-        return wrong("version", &version, "3");
-    }
-    if let Some(mask) = entry("mask")? {
-        return wrong("mask", &mask, "none, for there are no masked arrays here");
-    }
+    let Some(described) = Described::read(object, NAME, &(VERSION..=VERSION))? else { return Ok(None) };
     // Without an address, it is the buffer protocol that says where the elements are.
-    let Some(data) = entry("data")? else { return Ok(None) };
+    let Some(data) = described.entry("data")? else { return Ok(None) };
     let (address, read_only, lent) = match data.extract::<(usize, bool)>() {
         Ok((address, read_only)) => (address, read_only, None),
         Err(_) => {
@@ -113,42 +77,32 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
             let read = Request { queue: None, copy: None };
             let lent = match data.cast::<PyTuple>() {
                 Ok(_) => None,
-                Err(_) if entry("strides")?.is_some() || entry("offset")?.is_some() => None,
+                Err(_) if described.entry("strides")?.is_some() || described.entry("offset")?.is_some() => {
+                    None
+                }
                 Err(_) => super::buffer::import(&data, &read)?,
             };
             let Some(lent) = lent else {
-                return wrong(
-                    "data",
-                    &data,
-                    "a tuple of an address and whether it is read-only, or a buffer",
-                );
+                let expected = "a tuple of an address and whether it is read-only, or a buffer";
+                return Err(described.wrong("data", &data, expected));
             };
             let address = lent.usm_data()?.export()?.addr() + lent.offset() * lent.itemsize();
             (address, !lent.flags().writable, Some(lent))
         }
     };
-    let numbers = |name: &'static str, value: Bound<'_, PyAny>| -> Result<Vec<i64>> {
-        const EXPECTED: &str = "a tuple of integers of 64 bits";
-        let Ok(tuple) = value.cast::<PyTuple>() else { return wrong(name, &value, EXPECTED) };
-        objects::values(tuple, |number| number.extract::<i64>().or_else(|_| wrong(name, &value, EXPECTED)))
-    };
-    let typestr = needed("typestr")?;
-    let Ok(text) = typestr.extract::<String>() else {
-        return wrong("typestr", &typestr, "a text such as \"<f4\"");
-    };
+    let text = described.typestr()?;
     let (dtype, swapped) = match beyond_numpy(object, &text)? {
         Some(dtype) => (dtype, false),
         None if request.copy == Some(false) => (typestr::dtype_of_typestr(&text)?, false),
         None => typestr::ordered_typestr(&text)?,
     };
-    let shape = numbers("shape", needed("shape")?)?;
-    let strides = entry("strides")?.map(|strides| numbers("strides", strides)).transpose()?;
+    let (shape, strides) = (described.shape()?, described.strides()?);
     if let Some(lent) = &lent {
         let bytes =
             shape.iter().try_fold(dtype.size() as i128, |bytes, &extent| bytes.checked_mul(extent.into()));
         let enough = lent.flags().c_contiguous && bytes.is_some_and(|bytes| bytes <= lent.bytes() as i128);
         if !enough {
-            return wrong("data", &data, "a buffer of as many bytes as the shape has");
+            return Err(described.wrong("data", &data, "a buffer of as many bytes as the shape has"));
         }
     }
     let strided = Strided {
@@ -159,7 +113,7 @@ pub(super) fn import(object: &Bound<'_, PyAny>, request: &Request<'_>) -> Result
         read_only,
     };
     // A scalar of NumPy's describes a copy that only the interface keeps.
-    let keeper = (object.clone().unbind(), interface.clone().unbind(), lent);
+    let keeper = (object.clone().unbind(), described.interface.unbind(), lent);
     // SAFETY: the interface promises that its numbers are true and that the memory is there as long as the object or the
     // interface is, which are held until the array gives them back; a reference may be dropped from any thread.
     let array = unsafe { taken(&strided, swapped, request, Box::new(move || drop(keeper)))? };

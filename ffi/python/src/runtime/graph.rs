@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -32,6 +33,9 @@ pub(crate) struct PyGraph {
     state: Mutex<State>,
 }
 
+/// How long somebody who wants to know of progress is left without news, about.
+const NEWS: Duration = Duration::from_millis(100);
+
 enum State {
     /// Before its block.
     Fresh,
@@ -53,7 +57,7 @@ impl PyGraph {
     }
 
     /// The graph, once its block has ended.
-    fn graph(&self) -> Result<Graph> {
+    pub(super) fn graph(&self) -> Result<Graph> {
         let found = match &*self.state() {
             State::Captured(graph) => return Ok(graph.clone()),
             State::Fresh => "one whose block has not begun",
@@ -256,13 +260,39 @@ impl PyGraph {
 
     /// Submits the commands so often again, one time after the other. Returns the Event of the last time. A signal may end it; what was
     /// submitted before goes on.
+    ///
+    /// progress: a function that is called with how often is done and `times`, a few times a second and at the end; each part is waited
+    /// for before. What it raises ends the rest.
+    #[pyo3(signature = (times, *, progress=None))]
     fn repeat(
         &self,
         py: Python<'_>,
         #[pyo3(from_py_with = arguments::whole)] times: usize,
+        progress: Option<&Bound<'_, PyAny>>,
     ) -> Result<PyEvent> {
         let graph = self.graph()?;
-        Ok(PyEvent(py.detach(|| graph.repeat(times))?))
+        let Some(progress) = progress else { return Ok(PyEvent(py.detach(|| graph.repeat(times))?)) };
+        if !progress.is_callable() {
+            let text = "`progress` is not callable; expected a function of how often is done and of `times`, or None";
+            return Err(Fault::Python(PyTypeError::new_err(text)));
+        }
+        let (mut done, mut part) = (0, 1_usize);
+        loop {
+            let count = part.min(times - done);
+            let begin = Instant::now();
+            let event = py.detach(|| graph.repeat(count).and_then(|event| event.wait().map(|()| event)))?;
+            let lasted = begin.elapsed();
+            done += count;
+            progress.call1((done, times))?;
+            if done == times {
+                return Ok(PyEvent(event));
+            }
+            if lasted < NEWS {
+                part = part.saturating_mul(2);
+            } else if lasted > 2 * NEWS {
+                part = (part / 2).max(1);
+            }
+        }
     }
 
     /// The queue.

@@ -1,4 +1,4 @@
-//! Devices, contexts, queues, events, graphs and timers as Python objects.
+//! Devices, contexts, queues, events, graphs and timers, and what is in use, as Python objects.
 
 pub(crate) mod context;
 pub(crate) mod device;
@@ -6,7 +6,9 @@ pub(crate) mod event;
 mod fuse;
 mod graph;
 pub(crate) mod queue;
+mod seeing;
 pub(crate) mod timer;
+mod usage;
 
 use pyo3::prelude::*;
 
@@ -14,6 +16,8 @@ use pyo3::prelude::*;
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     device::register(module)?;
     fuse::register(module)?;
+    seeing::register(module)?;
+    usage::register(module)?;
     module.add_class::<context::PyContext>()?;
     module.add_class::<queue::PyQueue>()?;
     module.add_class::<event::PyEvent>()?;

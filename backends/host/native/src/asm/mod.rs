@@ -420,6 +420,13 @@ impl Assembler {
             _ => self.general(&[0x89], from, Rm::Mem(to), 0),
         }
     }
+    /// Adds the lowest 4 or 8 bytes of a register to memory; with `lock`, atomically.
+    pub(crate) fn add_to(&mut self, to: Mem, Gpr(by): Gpr, size: u8, lock: bool) {
+        if lock {
+            self.byte(0xf0);
+        }
+        if size == 4 { self.half(0x01, by, Rm::Mem(to)) } else { self.general(&[0x01], by, Rm::Mem(to), 0) }
+    }
     /// Calls the function whose address a register has.
     pub(crate) fn call(&mut self, Gpr(at): Gpr) {
         self.general(&[0xff], 2, Rm::Reg(at), 0);

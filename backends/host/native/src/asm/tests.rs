@@ -309,6 +309,33 @@ fn parts(a: Gpr, mem: Mem) {
 }
 
 #[test]
+fn numbers_are_added_to_memory() {
+    for mem in addresses() {
+        for a in [RAX, RDI, Gpr(9)] {
+            for (size, memory) in [(4, MemorySize::UInt32), (8, MemorySize::UInt64)] {
+                for lock in [false, true] {
+                    let mut assembler = Assembler::default();
+                    assembler.add_to(mem, a, size, lock);
+                    let code = assembler.finish().unwrap();
+                    let (instruction, length) = read(&code);
+                    assert_eq!((name(&instruction), length), ("add".to_owned(), code.len()), "{code:02x?}");
+                    assert_eq!(
+                        (
+                            instruction.memory_size(),
+                            instruction.op1_register(),
+                            instruction.has_lock_prefix()
+                        ),
+                        (memory, part(a, size), lock)
+                    );
+                    assert_eq!(instruction.op0_kind(), OpKind::Memory);
+                    expect_memory(&instruction, &mem, "add");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn a_condition_becomes_a_number() {
     for (condition, name_of) in
         [(Condition::Below, "setb"), (Condition::Less, "setl"), (Condition::Equal, "sete")]

@@ -6,16 +6,21 @@
 //! next use is furthest away makes room.
 
 mod registers;
+mod rounds;
 mod vectors;
 
 use crate::Level;
-use crate::asm::{Assembler, Condition, Gpr, Mem, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP};
+use crate::asm::{Assembler, Condition, General, Gpr, Mem, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP, Rm};
 use crate::memory::Refused;
 use crate::select::{Class, Origin, Selected, Step, Virtual};
 use registers::Scan;
 
+pub(crate) use rounds::{Carried, Plan};
+
 /// Registers that hold addresses of operands; of more, these are read anew from the table.
 const POINTERS: [Gpr; 7] = [Gpr(8), Gpr(9), Gpr(10), Gpr(11), Gpr(12), Gpr(13), Gpr(14)];
+/// Operands of a block at most whose address is another one in each row.
+pub const MOST_ROWS: usize = POINTERS.len();
 /// An address that is needed for one instruction.
 const NEAR: Gpr = Gpr(15);
 /// Registers that a caller expects unchanged.
@@ -79,6 +84,23 @@ pub enum Place {
     One(Cell),
     /// Here is the address of the elements.
     At(Cell),
+    /// Here is the address of the elements of the first row, and how many bytes are added to it for each row; a block has
+    /// [`MOST_ROWS`] of these at most.
+    Rows {
+        /// The address.
+        at: Cell,
+        /// The bytes.
+        by: Cell,
+    },
+    /// Here is the address of the elements of the next round, and how many bytes the round after that is further.
+    Moving {
+        /// The address.
+        at: Cell,
+        /// The bytes.
+        by: Cell,
+        /// Of rows, the bytes that are added to the address for each row.
+        row: Option<Cell>,
+    },
 }
 
 /// The code of a form. With `stream`, whole vectors are stored past the caches, for which outputs must be aligned to a vector's
@@ -110,6 +132,14 @@ pub(crate) struct Emitter<'a> {
     fixed: Vec<Option<u8>>,
     /// The register of an operand's address.
     pointers: Vec<(u8, Gpr)>,
+    /// The first of the vector registers that a scan has nothing to do with.
+    top: usize,
+    /// Values that have registers beyond that one.
+    own: Vec<bool>,
+    /// The register that a value has to be made in.
+    into: Vec<Option<u8>>,
+    /// The registers of what is carried, of the vector that is computed.
+    carried: Vec<u8>,
     scan: Scan,
 }
 
@@ -129,6 +159,10 @@ impl<'a> Emitter<'a> {
             homes: vec![None; values],
             fixed: vec![None; values],
             pointers: Vec::new(),
+            top: if wide { 32 } else { usize::from(REST_VECTOR) },
+            own: vec![false; values],
+            into: vec![None; values],
+            carried: Vec::new(),
             scan: Scan::new(values),
         }
     }
@@ -137,16 +171,52 @@ impl<'a> Emitter<'a> {
     pub(crate) fn block(
         selected: &'a Selected,
         places: &'a [Place],
-        lanes: Cell,
+        [lanes, columns]: [Cell; 2],
         assembler: Assembler,
     ) -> Result<(Assembler, usize), Refused> {
         let mut emitter = Self::new(selected, assembler);
         emitter.places = Some(places);
         emitter.point();
         emitter.before()?;
-        emitter.assembler.load(LEN, Mem::at(TABLE, lanes.0));
+        let rows: Vec<(Gpr, Cell)> = (emitter.pointers.iter())
+            .filter_map(|&(operand, register)| match places.get(usize::from(operand)) {
+                Some(&Place::Rows { by, .. }) => Some((register, by)),
+                _ => None,
+            })
+            .collect();
+        let used = |operand: u8| emitter.pointers.iter().any(|&(known, _)| known == operand);
+        let far = |operand: u8| matches!(places.get(usize::from(operand)), Some(Place::Rows { .. }));
+        let left = selected.turn.iter().any(|step| match *step {
+            Step::Load { operand, .. } | Step::Store { operand, .. } => far(operand) && !used(operand),
+            _ => false,
+        });
+        if left {
+            return Err(Refused::Size);
+        }
+        let at = |cell: Cell| Mem::at(TABLE, cell.0);
         emitter.assembler.mov_number(DONE, 0);
-        emitter.whole_vectors()?;
+        if let Some(&(_, first)) = rows.first() {
+            let again = emitter.assembler.label();
+            emitter.assembler.bind(again);
+            // Where one row's elements follow the other's in each operand, all are one.
+            emitter.assembler.load(LEN, at(first));
+            for &(_, by) in &rows[1..] {
+                emitter.assembler.by(General::Or, LEN, Rm::Mem(at(by)));
+            }
+            emitter.assembler.load(RAX, at(columns));
+            emitter.assembler.test(LEN);
+            emitter.assembler.move_if(Condition::Equal, RAX, Rm::Mem(at(lanes)));
+            emitter.assembler.address(LEN, Mem::indexed(DONE, RAX, 0, 0));
+            emitter.whole_vectors()?;
+            for (register, by) in rows {
+                emitter.assembler.by(General::Add, register, Rm::Mem(at(by)));
+            }
+            emitter.assembler.by(General::Compare, DONE, Rm::Mem(at(lanes)));
+            emitter.assembler.jump(Some(Condition::Below), again);
+        } else {
+            emitter.assembler.load(LEN, at(lanes));
+            emitter.whole_vectors()?;
+        }
         Ok((emitter.assembler, emitter.slots * emitter.slot_bytes))
     }
 
@@ -227,7 +297,7 @@ impl<'a> Emitter<'a> {
     fn point(&mut self) {
         for step in &self.selected.turn {
             if let Step::Load { operand, .. } | Step::Store { operand, .. } = *step
-                && matches!(self.place(operand), None | Some(Place::At(_)))
+                && matches!(self.place(operand), None | Some(Place::At(_) | Place::Rows { .. }))
                 && self.pointers.len() < POINTERS.len()
                 && !self.pointers.iter().any(|&(known, _)| known == operand)
             {
@@ -245,7 +315,13 @@ impl<'a> Emitter<'a> {
     /// Where the address of an operand is.
     fn address_of(&self, operand: u8) -> Mem {
         let at = match self.place(operand) {
-            Some(Place::At(at) | Place::Lanes(at) | Place::One(at)) => at.0,
+            Some(
+                Place::At(at)
+                | Place::Lanes(at)
+                | Place::One(at)
+                | Place::Rows { at, .. }
+                | Place::Moving { at, .. },
+            ) => at.0,
             None => 8 * i32::from(operand),
         };
         Mem::at(TABLE, at)
@@ -276,7 +352,7 @@ impl<'a> Emitter<'a> {
                         }
                     }
                 }
-                Step::Store { from, .. } => reads[usize::from(from)] += 2,
+                Step::Store { from, .. } | Step::Keep { from, .. } => reads[usize::from(from)] += 2,
                 Step::Load { .. } | Step::Splat { .. } => {}
             }
         }
@@ -296,9 +372,9 @@ impl<'a> Emitter<'a> {
             .filter_map(|v| Virtual::try_from(v).ok())
             .collect();
         wanted.sort_by_key(|&v| std::cmp::Reverse(reads[usize::from(v)]));
-        let all = if self.wide { 32 } else { usize::from(REST_VECTOR) };
+        let all = self.top;
         // Two more, for what has no register of its own.
-        let free = all.saturating_sub(self.most_alive() + 2);
+        let free = all.saturating_sub(most_alive(&self.selected.turn, self.selected, &self.own) + 2);
         for (number, &value) in wanted.iter().take(free).enumerate() {
             let register = u8::try_from(all - 1 - number).map_err(|_| Refused::Size)?;
             let from = self.home(value).ok_or(Refused::Size)?;
@@ -306,27 +382,6 @@ impl<'a> Emitter<'a> {
             self.fixed[usize::from(value)] = Some(register);
         }
         Ok(())
-    }
-
-    /// How many vectors that a turn computes are alive at a time at most.
-    fn most_alive(&self) -> usize {
-        let (mut alive, mut most) = (vec![false; self.selected.classes.len()], 0);
-        let mut count = 0_usize;
-        for step in self.selected.turn.iter().rev() {
-            if let Some(to) = step.to()
-                && std::mem::take(&mut alive[usize::from(to)])
-            {
-                count -= 1;
-            }
-            for value in step.reads() {
-                let is_vector = self.origin(value) == Origin::Turn && self.class(value) != Class::Mask;
-                if is_vector && !std::mem::replace(&mut alive[usize::from(value)], true) {
-                    count += 1;
-                }
-            }
-            most = most.max(count + 1);
-        }
-        most
     }
 
     /// Where a value is in memory, if it is.
@@ -339,4 +394,26 @@ impl<'a> Emitter<'a> {
         let slot = self.scan.slot[v].or(self.homes[v].filter(|_| self.origin(value) == Origin::Before))?;
         Some(self.slot_at(slot))
     }
+}
+
+/// How many vectors that a turn computes are alive at a time at most, but for those with registers of their own.
+fn most_alive(turn: &[Step], selected: &Selected, own: &[bool]) -> usize {
+    let (mut alive, mut most) = (vec![false; selected.classes.len()], 0);
+    let mut count = 0_usize;
+    for step in turn.iter().rev() {
+        if let Some(to) = step.to()
+            && std::mem::take(&mut alive[usize::from(to)])
+        {
+            count -= 1;
+        }
+        for value in step.reads() {
+            let v = usize::from(value);
+            let is_vector = selected.origins[v] == Origin::Turn && selected.classes[v] != Class::Mask;
+            if is_vector && !own[v] && !std::mem::replace(&mut alive[v], true) {
+                count += 1;
+            }
+        }
+        most = most.max(count + 1);
+    }
+    most
 }

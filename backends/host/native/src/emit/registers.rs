@@ -1,6 +1,6 @@
 //! Registers for the values of straight code, in one scan of it.
 
-use super::{Emitter, NEVER, Part, Place, REST_MASK, REST_VECTOR, TABLE};
+use super::{Emitter, NEVER, Part, Place, REST_MASK, TABLE};
 use crate::asm::forms::{self as f, Memory, Shape};
 use crate::asm::{Mem, Rm};
 use crate::memory::Refused;
@@ -42,7 +42,7 @@ impl Scan {
 impl Emitter<'_> {
     /// Code without branches, from nothing in registers but what is fixed there.
     pub(super) fn straight(&mut self, steps: &[Step], part: Part) -> Result<(), Refused> {
-        let vectors = if self.wide { 32 } else { usize::from(REST_VECTOR) };
+        let vectors = self.top;
         self.scan.vectors = std::array::from_fn(|i| if i < vectors { Holds::Nothing } else { Holds::Other });
         let masks = 1..usize::from(REST_MASK);
         self.scan.masks =
@@ -86,22 +86,20 @@ impl Emitter<'_> {
             }
             Step::Splat { operand, size, to } => {
                 let register = self.define(to, first, &read)?;
-                let element = match self.place(operand) {
-                    Some(Place::One(at)) => Mem::at(TABLE, at.0),
-                    _ => Mem::at(self.pointer(operand), 0),
-                };
-                let form = match size {
-                    1 => &f::PBROADCASTB,
-                    2 => &f::PBROADCASTW,
-                    4 => &f::PBROADCASTD,
-                    _ => &f::PBROADCASTQ,
-                };
-                self.vector(form, self.register_bytes(), [register, 0], Rm::Mem(element), [0, 0]);
+                self.splat(register, operand, size);
                 self.keep(to, register);
             }
             Step::Store { operand, size, from } => {
                 let register = self.ensure(from, &read)?;
                 self.store(register, operand, size, part)?;
+                self.used(&read, nexts);
+            }
+            Step::Keep { carried, from } => {
+                let (register, own) = (self.ensure(from, &read)?, self.carried[carried]);
+                if register != own {
+                    let form = if self.wide { &f::MOVDQU32 } else { &f::MOVDQU };
+                    self.vector(form, self.register_bytes(), [own, 0], Rm::Reg(register), [0, 0]);
+                }
                 self.used(&read, nexts);
             }
             Step::Vector { form, bytes, to, reads, last } => {
@@ -129,6 +127,21 @@ impl Emitter<'_> {
             }
         }
         Ok(())
+    }
+
+    /// An operand's one element, in all lanes of a register.
+    pub(super) fn splat(&mut self, register: u8, operand: u8, size: u8) {
+        let element = match self.place(operand) {
+            Some(Place::One(at)) => Mem::at(TABLE, at.0),
+            _ => Mem::at(self.pointer(operand), 0),
+        };
+        let form = match size {
+            1 => &f::PBROADCASTB,
+            2 => &f::PBROADCASTW,
+            4 => &f::PBROADCASTD,
+            _ => &f::PBROADCASTQ,
+        };
+        self.vector(form, self.register_bytes(), [register, 0], Rm::Mem(element), [0, 0]);
     }
 
     /// A value that is computed before the loop goes to its slot.
@@ -166,7 +179,7 @@ impl Emitter<'_> {
 
     fn leave_if_dead(&mut self, value: Virtual) {
         let v = usize::from(value);
-        if self.scan.next[v] != NEVER || self.fixed[v].is_some() {
+        if self.scan.next[v] != NEVER || self.fixed[v].is_some() || self.into[v].is_some() {
             return;
         }
         if let Some(register) = self.scan.at[v].take() {
@@ -179,6 +192,11 @@ impl Emitter<'_> {
 
     /// A register for a result.
     fn define(&mut self, value: Virtual, first: u32, read: &[Option<Virtual>; 4]) -> Result<u8, Refused> {
+        if let Some(register) = self.into[usize::from(value)] {
+            self.scan.next[usize::from(value)] = first;
+            self.scan.at[usize::from(value)] = Some(register);
+            return Ok(register);
+        }
         // What nobody reads again in this code is in the register until the next one asks for it.
         let register = self.room(value, read)?;
         self.scan.next[usize::from(value)] = first;

@@ -88,7 +88,7 @@ impl Emitter<'_> {
         assembler.jump(Some(Condition::NotEqual), again);
     }
 
-    fn element(&mut self, operand: u8, size: u8, further: i32) -> Mem {
+    pub(super) fn element(&mut self, operand: u8, size: u8, further: i32) -> Mem {
         let scale = u8::try_from(size.trailing_zeros()).unwrap_or(0);
         let further = further * i32::from(size);
         if let Some(Place::Lanes(at)) = self.place(operand) {

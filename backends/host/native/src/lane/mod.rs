@@ -152,6 +152,7 @@ pub(crate) enum Binary {
 pub(crate) enum Node {
     Load(u8),
     Uniform(u8),
+    Spread(u8),
     Constant(u64),
     Unary(Unary, Value),
     Binary(Binary, Value, Value),
@@ -233,6 +234,10 @@ impl Builder {
     /// An operand's one element.
     pub fn uniform(&mut self, operand: u8, kind: Kind) -> Option<Value> {
         self.node(Node::Uniform(operand), kind)
+    }
+    /// The same, of an operand that is another one in each turn.
+    pub fn spread(&mut self, operand: u8, kind: Kind) -> Option<Value> {
+        self.node(Node::Spread(operand), kind)
     }
     /// A constant, by its bits.
     pub fn constant(&mut self, kind: Kind, bits: u64) -> Option<Value> {

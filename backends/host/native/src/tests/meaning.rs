@@ -51,7 +51,7 @@ impl Meaning {
         let mut meaning = Self(Vec::new());
         for &(node, kind) in &form.nodes {
             let bits = match node {
-                Node::Load(operand) | Node::Uniform(operand) => element(operand),
+                Node::Load(operand) | Node::Uniform(operand) | Node::Spread(operand) => element(operand),
                 Node::Constant(bits) => bits,
                 Node::Unary(op, x) => unary(op, x.kind(), meaning.value(x), kind),
                 Node::Binary(op, x, y) => binary(op, x.kind(), meaning.value(x), meaning.value(y), kind),

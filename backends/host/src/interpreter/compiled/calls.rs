@@ -9,12 +9,15 @@ use stridewise_native::{COUNT, Cell, Elements, Index, Kind, WHOLE};
 
 use super::Program;
 use super::collective::Collective;
-use super::memory::GANG;
+use super::memory::LARGE_GANG;
 use crate::interpreter::access::exchange;
 use crate::interpreter::frame::{Bits, LANES};
 use crate::interpreter::run::count_rounds;
 use crate::kernels::lanes::{self, Offsets};
 use crate::simd::Isa;
+
+const _: () =
+    assert!(LARGE_GANG <= LANES, "there are offsets for all items that access elements by atomic operations");
 
 /// What a routine calls.
 pub(super) enum Call {
@@ -47,6 +50,8 @@ pub(super) struct Each {
     pub(super) same: [bool; 3],
     pub(super) dtype: Dtype,
     pub(super) rounds: Cell,
+    /// How many rounds every lane goes at least.
+    pub(super) least: Cell,
 }
 
 /// Atomic accesses of the active lanes, one after another.
@@ -62,6 +67,8 @@ pub(super) struct Access {
     pub(super) shared: bool,
     /// The instructions that the program is for.
     pub(super) isa: Isa,
+    /// Each lane's column, and, where lanes are rows, each one's row, as `I64`.
+    pub(super) counts: [Cell; 2],
 }
 
 /// Elements of lanes, or one for all.
@@ -111,21 +118,9 @@ pub(super) unsafe extern "sysv64" fn call(context: *const (), memory: *mut u8, n
             // SAFETY: cells of the rounds are in the memory, aligned for a number.
             unsafe { at(*rounds).cast::<u64>().write(count_rounds(start, end, step)) };
         }
-        Some(Call::Each(Each { bounds, same, dtype, rounds })) => {
-            let size = dtype.size();
-            for lane in 0..read(WHOLE) as usize {
-                let bound = |of: usize| {
-                    let from = at(bounds[of]).wrapping_add(if same[of] { 0 } else { lane * size });
-                    let mut bits = Bits([0; 16]);
-                    // SAFETY: the layout has an element of the dtype there, for each lane or for all.
-                    unsafe { std::ptr::copy_nonoverlapping(from.cast_const(), bits.0.as_mut_ptr(), size) };
-                    bits.integer(*dtype)
-                };
-                let count = count_rounds(bound(0), bound(1), bound(2));
-                let count = i64::try_from(count).unwrap_or(i64::MAX);
-                // SAFETY: cells of the rounds are in the memory, with room for a number of each lane.
-                unsafe { at(*rounds).cast::<i64>().add(lane).write(count) };
-            }
+        Some(Call::Each(each)) => {
+            // SAFETY: the memory is of the program's layout, and so are the cells of the call.
+            unsafe { each.run(memory) };
         }
         Some(Call::Atomic(access)) => {
             // SAFETY: the memory is of the program's layout, and so is the access; its elements are the
@@ -140,6 +135,49 @@ pub(super) unsafe extern "sysv64" fn call(context: *const (), memory: *mut u8, n
         }
         Some(Call::Fence) => fence(Ordering::SeqCst),
         None => {}
+    }
+}
+
+impl Each {
+    /// # Safety
+    /// The memory is of the layout that this is of.
+    unsafe fn run(&self, memory: *mut u8) {
+        let at = |cell: Cell| memory.wrapping_add(usize::try_from(cell.0).unwrap_or(0));
+        // SAFETY: cells of numbers are in the memory, aligned.
+        let read = |cell: Cell| unsafe { at(cell).cast::<u64>().read() };
+        let (size, count) = (self.dtype.size(), read(COUNT) as usize);
+        let bound = |of: usize, lane: usize| {
+            let from = at(self.bounds[of]).wrapping_add(if self.same[of] { 0 } else { lane * size });
+            let mut bits = Bits([0; 16]);
+            // SAFETY: the layout has an element of the dtype there, for each lane or for all.
+            unsafe { std::ptr::copy_nonoverlapping(from.cast_const(), bits.0.as_mut_ptr(), size) };
+            bits.integer(self.dtype)
+        };
+        let step = bound(2, 0);
+        // Where 64 bits hold all of it, and the step is one for all, which is up: without a division where it
+        // can be.
+        let up = u64::try_from(step).ok().filter(|&step| self.same[2] && step > 0);
+        let mut least = u64::MAX;
+        for lane in 0..read(WHOLE) as usize {
+            let (start, end) = (bound(0, lane), bound(1, lane));
+            let rounds = match up {
+                Some(_) if start >= end => 0,
+                Some(step) => match u64::try_from(end - start - 1) {
+                    Ok(distance) if step.is_power_of_two() => (distance >> step.trailing_zeros()) + 1,
+                    Ok(distance) => distance / step + 1,
+                    Err(_) => 0,
+                },
+                None => count_rounds(start, end, bound(2, lane)),
+            };
+            let rounds = i64::try_from(rounds).unwrap_or(i64::MAX);
+            if lane < count {
+                least = least.min(rounds.unsigned_abs());
+            }
+            // SAFETY: cells of the rounds are in the memory, with room for a number of each lane.
+            unsafe { at(self.rounds).cast::<i64>().add(lane).write(rounds) };
+        }
+        // SAFETY: the cell is in the memory, aligned for a number.
+        unsafe { at(self.least).cast::<u64>().write(least) };
     }
 }
 
@@ -161,7 +199,7 @@ impl Access {
             unsafe { std::ptr::copy_nonoverlapping(from, bits.0.as_mut_ptr(), size) };
             bits
         };
-        let count = GANG.min(read(COUNT) as usize);
+        let count = LARGE_GANG.min(read(COUNT) as usize);
         // SAFETY: the memory is of the layout that this is of, and no gang has more lanes than that.
         let Offsets { bytes, outside } = unsafe { self.offsets(memory, count) };
         let start = std::ptr::with_exposed_provenance_mut::<u8>(read(self.elements.start) as usize);
@@ -210,17 +248,31 @@ impl Access {
         let read = |cell: Cell| unsafe { at(cell).cast::<i64>().read() };
         let mut offsets = Offsets { bytes: [0; LANES], outside: [0; LANES] };
         for axis in &self.elements.axes {
-            let mut numbers = [0_i64; GANG];
+            let mut numbers = [0_i64; LARGE_GANG];
             let mut there = None;
             match axis.index {
                 Index::One(cell) => numbers[..count].fill(read(cell)),
-                Index::Follow { first, step, half } => {
-                    let mut index = read(first);
-                    for number in &mut numbers[..count] {
-                        *number = if half { i64::from(index as i32) } else { index };
-                        index = index.wrapping_add(step.into());
+                Index::Follow { first, step, row, half } | Index::Near { first, step, row, half, .. } => {
+                    let bounds = match axis.index {
+                        Index::Near { bounds, .. } => {
+                            bounds.map(|bound| bound.map(|(cell, most)| (read(cell), most)))
+                        }
+                        _ => [None; 2],
+                    };
+                    let first = read(first);
+                    for (lane, number) in numbers[..count].iter_mut().enumerate() {
+                        // SAFETY: the layout has a number for each lane.
+                        let [column, line] =
+                            self.counts.map(|cell| unsafe { integer(at(cell), Kind::I64, lane) });
+                        let further = column * i64::from(step) + line * i64::from(row);
+                        let index = first.wrapping_add(further);
+                        let index = if half { i64::from(index as i32) } else { index };
+                        *number = bounds.into_iter().flatten().fold(index, |index, (bound, most)| {
+                            if most { index.min(bound) } else { index.max(bound) }
+                        });
                     }
                 }
+                Index::Lane => (0..).zip(&mut numbers[..count]).for_each(|(lane, number)| *number = lane),
                 Index::Lanes(cell, kind @ (Kind::I32 | Kind::I64)) => {
                     there = Some((at(cell), kind.size().into()))
                 }

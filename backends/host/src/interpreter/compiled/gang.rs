@@ -6,7 +6,9 @@ use stridewise_core::kernel::{
 };
 use stridewise_core::memory::heap;
 use stridewise_core::{Error, Result};
-use stridewise_native::{CALLER, CONTEXT, COUNT, Caller, Cell, GRAIN, LAST, MORE, NEXT, PARTIAL, WHOLE};
+use stridewise_native::{
+    ACROSS, CALLER, COLUMNS, CONTEXT, COUNT, Caller, Cell, GRAIN, LAST, LAST_ROW, MORE, NEXT, PARTIAL, WHOLE,
+};
 
 use super::calls::call;
 use super::memory::{GANG, Given, bits};
@@ -25,11 +27,12 @@ struct Lies<'a> {
     strides: SmallVec<[isize; 4]>,
 }
 
-/// Items that are computed together.
+/// Items that are computed together: of one row, or of several that follow each other.
 #[derive(Clone, Copy, Default)]
 struct Gang {
-    /// Lanes that its memory says there are.
+    /// Lanes that its memory says there are, and how many of them are of one row.
     count: usize,
+    across: usize,
     /// The first one's global id.
     first: [usize; 3],
 }
@@ -60,13 +63,37 @@ fn private_bytes(form: &Form) -> usize {
     form.objects.iter().map(of_object).sum()
 }
 
+/// How many rows of so many items are a gang of so many at most, where a program is for several.
+pub(super) const fn rows(columns: usize, gang: usize) -> usize {
+    if columns > 0 && columns.is_multiple_of(GRAIN) && columns <= gang / 2 { gang / columns } else { 1 }
+}
+
+/// Items of a gang from which on one whose last vector is not whole is two: it copies all that it reads and writes, 0.3 ns for an item,
+/// and a gang more takes some 40 ns.
+const SPLIT: usize = 32;
+
+/// Items of the next gang, of those of a row that are left.
+const fn items(left: usize, most: usize) -> usize {
+    if left >= most {
+        most
+    } else if left > SPLIT {
+        left - left % GRAIN
+    } else {
+        left
+    }
+}
+
 /// How many gangs work together; `None` where they would need too much memory.
 pub(super) fn gangs(program: &Program, launch: &KernelLaunch) -> Option<usize> {
     if !program.meets {
         return Some(1);
     }
     let [planes, rows, columns] = launch.space.group;
-    let gangs = planes.checked_mul(rows)?.checked_mul(columns.div_ceil(GANG))?;
+    // Groups at the end may have shorter rows, each of which is a gang then.
+    let alike = launch.space.global[2].is_multiple_of(columns.max(1)) && program.rows.is_some();
+    let rows = if alike { rows.div_ceil(self::rows(columns, program.gang)) } else { rows };
+    let split = usize::from(columns > SPLIT && !alike);
+    let gangs = planes.checked_mul(rows)?.checked_mul(columns.div_ceil(program.gang) + split)?;
     let bytes = program.bytes.next_multiple_of(64) + private_bytes(launch.kernel.form());
     (gangs.checked_mul(bytes)? <= MOST_GROUP).then_some(gangs)
 }
@@ -131,11 +158,7 @@ impl<'a> Machine<'a> {
         let caller: Caller = call;
         machine.write(0, CALLER, caller as usize as u64);
         machine.write(0, CONTEXT, std::ptr::from_ref(program).addr() as u64);
-        for lane in 0..GANG {
-            let [halves, wholes] = program.counts;
-            machine.bytes(0, halves, 4 * lane, &(lane as u32).to_le_bytes());
-            machine.bytes(0, wholes, 8 * lane, &(lane as u64).to_le_bytes());
-        }
+        machine.lane_numbers(0, program.counts, |lane| lane);
         let mut own = Vec::new();
         for (&given, &cell) in &program.given {
             let lies = |object: usize| lying[object].as_ref();
@@ -205,10 +228,16 @@ impl<'a> Machine<'a> {
     pub(super) unsafe fn group(&mut self, id: [usize; 3]) -> Result<()> {
         let extents = self.space.extents_of(id);
         let mut gang = 0;
+        let most = self.program.gang;
+        let rows = if self.program.rows.is_some() { rows(extents[2], most) } else { 1 };
         for first in 0..extents[0] {
-            for second in 0..extents[1] {
-                for third in (0..extents[2]).step_by(GANG) {
-                    self.begin(gang, id, [first, second, third], GANG.min(extents[2] - third));
+            for second in (0..extents[1]).step_by(rows) {
+                let mut third = 0;
+                while third < extents[2] {
+                    let across = items(extents[2] - third, most);
+                    let count = across * rows.min(extents[1] - second);
+                    self.begin(gang, id, [first, second, third], (count, across));
+                    third += across;
                     if self.program.meets {
                         gang += 1;
                     } else {
@@ -239,8 +268,12 @@ impl<'a> Machine<'a> {
     /// # Safety
     /// As for [`run_kernel`](crate::interpreter::run_kernel).
     pub(super) unsafe fn row(&mut self, first: [usize; 3], len: usize) -> Result<()> {
-        for done in (0..len).step_by(GANG) {
-            self.begin_at(0, [0; 3], [first[0], first[1], first[2] + done], [0; 3], GANG.min(len - done));
+        let most = self.program.gang;
+        let mut done = 0;
+        while done < len {
+            let count = items(len - done, most);
+            self.begin_at(0, [0; 3], [first[0], first[1], first[2] + done], [0; 3], (count, most));
+            done += count;
             // SAFETY: the launch's contract holds, and the gang that has begun is of a row of its index
             // space.
             unsafe { self.run()? };
@@ -249,7 +282,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Has a gang be items of a group, from the one of this local id on.
-    fn begin(&mut self, gang: usize, group: [usize; 3], local: [usize; 3], count: usize) {
+    fn begin(&mut self, gang: usize, group: [usize; 3], local: [usize; 3], count: (usize, usize)) {
         self.begin_at(gang, group, self.space.global_id(group, local), local, count);
     }
 
@@ -259,7 +292,7 @@ impl<'a> Machine<'a> {
         group: [usize; 3],
         global: [usize; 3],
         local: [usize; 3],
-        count: usize,
+        count: (usize, usize),
     ) {
         let space = self.space;
         self.lanes(gang, count);
@@ -301,25 +334,53 @@ impl<'a> Machine<'a> {
         if answer == 0 { Ok(()) } else { Err(self.stopped(answer, at)) }
     }
 
-    /// Says how many lanes there are.
-    fn lanes(&mut self, gang: usize, count: usize) {
-        if std::mem::replace(&mut self.gangs[gang].count, count) == count {
+    /// Writes a number of each lane, as four bytes and as eight.
+    fn lane_numbers(&mut self, gang: usize, [halves, wholes]: [Cell; 2], number: impl Fn(usize) -> usize) {
+        for lane in 0..self.program.gang {
+            self.bytes(gang, halves, 4 * lane, &(number(lane) as u32).to_le_bytes());
+            self.bytes(gang, wholes, 8 * lane, &(number(lane) as u64).to_le_bytes());
+        }
+    }
+
+    /// Says how many lanes there are, and how many of them are of one row.
+    fn lanes(&mut self, gang: usize, (count, across): (usize, usize)) {
+        let before = self.gangs[gang];
+        if (before.count, before.across) == (count, across) {
             return;
+        }
+        self.gangs[gang] = Gang { count, across, ..before };
+        if let Some(rows) = self.program.rows {
+            let last_row = count / across - 1;
+            // A row that is alone has vectors that are whole.
+            let columns = if last_row > 0 { across } else { self.program.gang };
+            self.lane_numbers(gang, self.program.counts, |lane| lane % columns);
+            self.lane_numbers(gang, rows, |lane| lane / columns);
+            let whole = if last_row > 0 { across } else { count.next_multiple_of(GRAIN) };
+            self.write(gang, COLUMNS, whole as u64);
+            self.write(gang, ACROSS, across as u64);
+            self.write(gang, LAST_ROW, last_row as u64);
         }
         let whole = count.next_multiple_of(GRAIN);
         self.write(gang, COUNT, count as u64);
         self.write(gang, WHOLE, whole as u64);
-        self.write(gang, LAST, whole as u64 - 1);
+        let row = if count > across { across } else { whole };
+        self.write(gang, LAST, row as u64 - 1);
         self.write(gang, PARTIAL, u64::from(count != whole));
-        let full: [u8; GANG] = std::array::from_fn(|lane| u8::from(lane < count));
-        self.bytes(gang, self.program.full, 0, &full);
+        let full = usize::try_from(self.program.full.0).unwrap_or(usize::MAX);
+        debug_assert!(full + self.program.gang <= self.stride && count <= self.program.gang);
+        // SAFETY: the layout has a byte for each item of a gang there.
+        unsafe {
+            let to = self.memory.start().add(gang * self.stride + full);
+            to.write_bytes(1, count);
+            to.add(count).write_bytes(0, self.program.gang - count);
+        }
     }
 
     /// Why the routine stopped, at the memory of a gang: of the first item that is concerned.
     fn stopped(&mut self, answer: i32, memory: *mut u8) -> Error {
         let number = usize::try_from(answer - 1).unwrap_or(usize::MAX);
         let gang = memory.addr().wrapping_sub(self.memory.start().addr()) / self.stride;
-        let (Some(Stop { at, mask, assertion }), Some(&Gang { count, first })) =
+        let (Some(Stop { at, mask, assertion }), Some(&Gang { count, across, first })) =
             (self.program.stops.get(number), self.gangs.get(gang))
         else {
             return Error::unsupported(
@@ -334,7 +395,7 @@ impl<'a> Machine<'a> {
         // SAFETY: a mask has a byte for each lane.
         let is_active = |lane: &usize| unsafe { *from.add(*lane) != 0 };
         let lane = (0..count).find(is_active).unwrap_or(0);
-        let id = [first[0], first[1], first[2] + lane];
+        let id = [first[0], first[1] + lane / across, first[2] + lane % across];
         if let Some(message) = assertion {
             return failed_assertion(*self.space, id, message, at);
         }

@@ -8,8 +8,14 @@ use stridewise_native::{Cell, FIRST_FREE};
 
 use crate::interpreter::frame::Bits;
 
-/// Items that are computed together at most.
+/// Items that are computed together at most, in multiples of [`GRAIN`](stridewise_native::GRAIN): what is done once for them costs an
+/// item less, and what they need has to stay in the first cache. This many of any kernel; of one without loops that items leave at
+/// different times more, where groups have them, and most where there are none.
 pub(super) const GANG: usize = 128;
+pub(super) const LARGE_GANG: usize = 256;
+pub(super) const LONG_GANG: usize = 512;
+/// Bytes of memory for each thread up to which more items than [`GANG`] are computed together: about what a first cache has.
+pub(super) const NEAR_BYTES: usize = 48 << 10;
 /// Bytes of it at most, for each thread.
 const MOST_BYTES: usize = 1 << 20;
 
@@ -33,30 +39,44 @@ pub(super) enum Given {
 /// Where what lies.
 pub(super) struct Layout {
     bytes: usize,
+    /// Items at most.
+    pub(super) gang: usize,
     /// Elements of lanes that nothing is in, by the logarithm of their bytes, and single numbers.
     free: [Vec<Cell>; 4],
     free_ones: Vec<Cell>,
     pub(super) given: HashMap<Given, Cell>,
     /// Truth values: which lanes there are.
     pub(super) full: Cell,
-    /// The numbers of lanes, as `I32` and as `I64`.
+    /// The numbers of lanes, as `I32` and as `I64`; of rows, each lane's column.
     pub(super) counts: [Cell; 2],
+    /// Of rows, each lane's row, the same way.
+    pub(super) rows: Option<[Cell; 2]>,
 }
 
 impl Layout {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(gang: usize, rows: bool) -> Self {
         let nowhere = Cell(0);
         let mut layout = Self {
             bytes: usize::try_from(FIRST_FREE.0).unwrap_or(0),
+            gang,
             free: Default::default(),
             free_ones: Vec::new(),
             given: HashMap::new(),
             full: nowhere,
             counts: [nowhere; 2],
+            rows: None,
         };
         layout.full = layout.lanes(1);
         layout.counts = [layout.lanes(4), layout.lanes(8)];
+        layout.rows = rows.then(|| [layout.lanes(4), layout.lanes(8)]);
         layout
+    }
+
+    /// What a number that follows the ids is the first lane's plus so many times of, for integers of so many bytes.
+    pub(super) fn steps(&self, size: u8, item: i32, row: i32) -> impl Iterator<Item = (Cell, i32)> + use<> {
+        let of = |[halves, wholes]: [Cell; 2]| if size == 4 { halves } else { wholes };
+        let rows = self.rows.map(|rows| (of(rows), row));
+        [Some((of(self.counts), item)), rows].into_iter().flatten().filter(|&(_, step)| step != 0)
     }
 
     /// Bytes of it; `None` where these are too many.
@@ -75,7 +95,7 @@ impl Layout {
     pub(super) fn lanes(&mut self, size: usize) -> Cell {
         match self.free[size.trailing_zeros() as usize & 3].pop() {
             Some(cell) => cell,
-            None => self.take(GANG * size, 64),
+            None => self.take(self.gang * size, 64),
         }
     }
     /// Room for a number.

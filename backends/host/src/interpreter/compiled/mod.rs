@@ -33,6 +33,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use stridewise_core::Result;
 use stridewise_core::kernel::{Kernel, KernelArgument, KernelLaunch, Position};
+use stridewise_core::observe::{self, Doing};
 use stridewise_native::{Cell, Compiled, GRAIN, Refused};
 
 use super::PARTS;
@@ -41,7 +42,7 @@ use crate::kernels::Tuning;
 use crate::kernels::native::compiler::{self, Switch};
 use calls::{Call, Each, Round};
 use gang::Machine;
-use memory::Given;
+use memory::{GANG, Given, NEAR_BYTES};
 use shapes::Unsupported;
 
 /// Items from which on a kernel is compiled that runs for the first time.
@@ -63,8 +64,12 @@ struct Program {
     calls: Vec<Call>,
     stops: Vec<Stop>,
     bytes: usize,
+    /// Items at most that are computed together.
+    gang: usize,
     full: Cell,
     counts: [Cell; 2],
+    /// Where several rows of a group are computed together: each lane's row.
+    rows: Option<[Cell; 2]>,
     given: HashMap<Given, Cell>,
     /// Whether the items of a group meet.
     meets: bool,
@@ -76,11 +81,23 @@ struct Known {
     program: std::sync::OnceLock<std::result::Result<Program, Unsupported>>,
 }
 
-/// Compiles a kernel, or says why it is interpreted.
-fn compile(kernel: &Kernel, tuning: &Tuning) -> std::result::Result<Program, Unsupported> {
+/// [`compile`], for who looks.
+fn compile_seen(kernel: &Kernel, tuning: &Tuning, rows: bool) -> std::result::Result<Program, Unsupported> {
+    let _seen = observe::span(Doing::Compile, "a kernel", 0, 0);
+    compile(kernel, tuning, rows)
+}
+
+/// Compiles a kernel, for several rows of a group at a time or for one, or says why it is interpreted.
+fn compile(kernel: &Kernel, tuning: &Tuning, rows: bool) -> std::result::Result<Program, Unsupported> {
     let level = compiler::level(tuning.isa).ok_or(Unsupported::Refused)?;
-    let shapes = shapes::shapes(kernel)?;
-    let lower::Lowered { routine, layout, calls, stops } = lower::lower(kernel, &shapes, level, tuning)?;
+    let shapes = shapes::shapes(kernel, rows)?;
+    let lower = |gang| lower::lower(kernel, &shapes, gang, level, tuning);
+    let gang = shapes::gang(kernel);
+    let mut lowered = lower(gang)?;
+    if gang > GANG && lowered.layout.bytes().is_none_or(|bytes| bytes > NEAR_BYTES) {
+        lowered = lower(GANG)?;
+    }
+    let lower::Lowered { routine, layout, calls, stops } = lowered;
     let bytes = layout.bytes().ok_or(Unsupported::Refused)?;
     let code = routine.finish().map_err(|why| {
         if why == Refused::Executable {
@@ -88,8 +105,9 @@ fn compile(kernel: &Kernel, tuning: &Tuning) -> std::result::Result<Program, Uns
         }
         Unsupported::Refused
     })?;
-    let (full, counts, given) = (layout.full, layout.counts, layout.given);
-    Ok(Program { code, calls, stops, bytes, full, counts, given, meets: shapes.meets })
+    let (gang, full, counts, rows) = (layout.gang, layout.full, layout.counts, layout.rows);
+    let given = layout.given;
+    Ok(Program { code, calls, stops, bytes, gang, full, counts, rows, given, meets: shapes.meets })
 }
 
 /// Runs a launch by compiled code, where there is some, or it pays to make it; else `None`, and nothing has
@@ -115,12 +133,14 @@ pub(super) unsafe fn run(launch: &KernelLaunch, tuning: &Tuning) -> Option<Resul
         return None;
     }
     let make = || Some(Known { seen: AtomicBool::new(false), program: std::sync::OnceLock::new() });
-    let known: Arc<Known> = launch.kernel.prepared(KEY | tuning.isa as u64, make)?;
+    let rows = in_rows(&launch.kernel, launch.space.group);
+    let key = if rows { KEY | KEY_ROWS } else { KEY } | tuning.isa as u64;
+    let known: Arc<Known> = launch.kernel.prepared(key, make)?;
     let items: usize = launch.space.global.iter().product();
     if !known.seen.swap(true, Ordering::Relaxed) && switch == Switch::On && items < MANY {
         return None;
     }
-    let program = known.program.get_or_init(|| compile(&launch.kernel, tuning)).as_ref().ok()?;
+    let program = known.program.get_or_init(|| compile_seen(&launch.kernel, tuning, rows)).as_ref().ok()?;
     // Large groups whose items meet may need too much at once, and short rows leave most of a vector empty.
     let gangs = gang::gangs(program, launch)?;
     if gangs > 1 && launch.space.group[2] < GRAIN && switch == Switch::On {
@@ -133,6 +153,14 @@ pub(super) unsafe fn run(launch: &KernelLaunch, tuning: &Tuning) -> Option<Resul
 
 /// Beside the numbers of levels, the interpreter's keys.
 const KEY: u64 = 1 << 8;
+/// Of code for several rows of a group at a time.
+const KEY_ROWS: u64 = 1 << 9;
+
+/// Whether groups are computed by several rows at a time: those whose rows are whole vectors and fill half a
+/// gang at most. What is one for all items of a row is not one for all lanes then, so other groups are not.
+fn in_rows(kernel: &Kernel, [_, rows, columns]: [usize; 3]) -> bool {
+    kernel.is_grouped() && kernel.form().dims > 1 && rows > 1 && gang::rows(columns, GANG) > 1
+}
 
 impl Program {
     /// # Safety

@@ -7,15 +7,16 @@ use stridewise_core::kernel::{
 };
 use stridewise_core::{Dtype, DtypeKind, Op, Scalar};
 
-use super::memory::GANG;
+use super::memory::{GANG, LARGE_GANG, LONG_GANG};
 
 /// How a value differs between the items of a row, which have consecutive ids along the last axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shape {
     /// Not at all.
     One,
-    /// An integer that is so much more from item to item, modulo what its dtype wraps at.
-    Follow(i32),
+    /// An integer that is so much more from item to item of a row, and from row to row where several are
+    /// computed together, modulo what its dtype wraps at.
+    Follow { item: i32, row: i32 },
     /// In any way.
     Lanes,
 }
@@ -56,6 +57,8 @@ pub(super) struct Shapes {
     pub(super) returns: bool,
     /// Whether the items of a group meet somewhere.
     pub(super) meets: bool,
+    /// Whether several rows of a group may be computed together.
+    pub(super) rows: bool,
 }
 
 /// Why a kernel is interpreted.
@@ -82,8 +85,27 @@ pub(super) fn private_bytes(shape: &[usize], dtype: Dtype) -> usize {
     shape.iter().fold(GANG * dtype.size(), |bytes, &extent| bytes.saturating_mul(extent))
 }
 
-/// What is known of a kernel, or why it is interpreted.
-pub(super) fn shapes(kernel: &Kernel) -> Result<Shapes, Unsupported> {
+/// How many items are computed together: fewer where some go on with a loop that others have left, where each has private memory, and
+/// where accesses are done one after another.
+pub(super) fn gang(kernel: &Kernel) -> usize {
+    let form = kernel.form();
+    let (mut loops, mut atomics) = (false, false);
+    for part in form.walk() {
+        if let Part::Statement { statement, .. } = part {
+            loops |= matches!(statement.kind, StatementKind::While { .. });
+            atomics |= matches!(statement.kind, StatementKind::Atomic(_));
+        }
+    }
+    let private = form.objects.iter().any(|object| matches!(object.memory, Memory::Private { .. }));
+    match (loops || private, atomics || kernel.is_grouped()) {
+        (true, _) => GANG,
+        (false, true) => LARGE_GANG,
+        (false, false) => LONG_GANG,
+    }
+}
+
+/// What is known of a kernel, or why it is interpreted; `rows`: several rows of a group may be computed together.
+pub(super) fn shapes(kernel: &Kernel, rows: bool) -> Result<Shapes, Unsupported> {
     let form = kernel.form();
     for &dtype in form
         .values
@@ -119,6 +141,7 @@ pub(super) fn shapes(kernel: &Kernel) -> Result<Shapes, Unsupported> {
         jumps,
         returns,
         meets,
+        rows,
     };
     let mut pass =
         Pass { form, shapes: &mut shapes, variables: vec![None; form.variables.len()], changed: true };
@@ -335,9 +358,15 @@ impl Pass<'_> {
                 return Ok(jumps.taken || (!jumps.meets && self.shape(*condition) == Shape::Lanes));
             }
             StatementKind::For { counter, start, end, step, .. } => {
-                let differ =
-                    !jumps.meets && [start, end, step].iter().any(|&&bound| self.shape(bound) != Shape::One);
-                self.define(*counter, if differ { Shape::Lanes } else { Shape::One });
+                let is_one = |bound: Value| self.shape(bound) == Shape::One;
+                let differ = !jumps.meets && ![*start, *end, *step].into_iter().all(is_one);
+                // Who goes on counts by the same step, so counters differ as they did at the start.
+                let shape = match differ {
+                    false => Shape::One,
+                    true if is_one(*step) => self.shape(*start),
+                    true => Shape::Lanes,
+                };
+                self.define(*counter, shape);
                 return Ok(jumps.taken || differ);
             }
             StatementKind::Call { .. } => return Ok(jumps.taken),
@@ -371,8 +400,14 @@ impl Pass<'_> {
             Expression::Get(variable) => self.variables[variable.number()].unwrap_or(Shape::One),
             Expression::Index { level, coordinate } => match (level, coordinate) {
                 (Level::Group, _) | (_, Coordinate::Range(_)) => Shape::One,
-                (_, Coordinate::Id(axis)) if usize::from(*axis) + 1 < self.form.dims => Shape::One,
-                _ => Shape::Follow(1),
+                (_, Coordinate::Id(axis)) => match self.form.dims - usize::from(*axis) {
+                    1 => Shape::Follow { item: 1, row: 0 },
+                    2 if self.shapes.rows => Shape::Follow { item: 0, row: 1 },
+                    _ => Shape::One,
+                },
+                // From row to row by as many items as a row has, which is no constant.
+                (_, Coordinate::LinearId) if self.shapes.rows => Shape::Lanes,
+                (_, Coordinate::LinearId) => Shape::Follow { item: 1, row: 0 },
             },
             Expression::Load { object, indices } => {
                 let one = indices.iter().all(|&index| self.shape(index) == Shape::One);
@@ -396,30 +431,36 @@ impl Pass<'_> {
         if !matches!(out, Dtype::I32 | Dtype::I64) {
             return Shape::Lanes;
         }
-        let step = |shape: Shape| match shape {
-            Shape::One => Some(0_i64),
-            Shape::Follow(step) => Some(i64::from(step)),
+        let steps = |shape: Shape| match shape {
+            Shape::One => Some([0_i64; 2]),
+            Shape::Follow { item, row } => Some([item, row].map(i64::from)),
             Shape::Lanes => None,
         };
-        let steps: Option<Vec<i64>> = shapes.iter().map(|&shape| step(shape)).collect();
+        let steps: Option<Vec<[i64; 2]>> = shapes.iter().map(|&shape| steps(shape)).collect();
         let constant = |at: usize| {
             let scalar = self.shapes.constants[operands[at].number()]?;
             i64::try_from(super::super::frame::Bits::of(scalar).integer(scalar.dtype())).ok()
         };
-        let step = match (op, steps.as_deref()) {
-            (Op::Add, Some(&[x, y])) => Some(x + y),
-            (Op::Subtract, Some(&[x, y])) => Some(x - y),
-            (Op::Negative, Some(&[x])) => Some(-x),
-            (Op::Multiply, Some(&[x, 0])) => constant(1).and_then(|factor| factor.checked_mul(x)),
-            (Op::Multiply, Some(&[0, y])) => constant(0).and_then(|factor| factor.checked_mul(y)),
+        let times = |factor: Option<i64>, [x, y]: [i64; 2]| {
+            factor.and_then(|factor| Some([factor.checked_mul(x)?, factor.checked_mul(y)?]))
+        };
+        let steps = match (op, steps.as_deref()) {
+            (Op::Add, Some(&[x, y])) => Some([x[0] + y[0], x[1] + y[1]]),
+            (Op::Subtract, Some(&[x, y])) => Some([x[0] - y[0], x[1] - y[1]]),
+            (Op::Negative, Some(&[x])) => Some(x.map(|step| -step)),
+            (Op::Multiply, Some(&[x, [0, 0]])) => times(constant(1), x),
+            (Op::Multiply, Some(&[[0, 0], y])) => times(constant(0), y),
             // What wraps at fewer bits goes on doing so.
             (Op::Cast, Some(&[x])) if out == Dtype::I32 && self.form.dtype(operands[0]) == Dtype::I64 => {
                 Some(x)
             }
             _ => None,
         };
-        match step.and_then(|step| i32::try_from(step).ok()) {
-            Some(step) if step.unsigned_abs() < MOST_STEP => Shape::Follow(step),
+        let few = |step: i64| i32::try_from(step).ok().filter(|step| step.unsigned_abs() < MOST_STEP);
+        match steps.map(|steps| steps.map(few)) {
+            // What differs between rows and what it is counted from may cancel out.
+            Some([Some(0), Some(0)]) => Shape::One,
+            Some([Some(item), Some(row)]) => Shape::Follow { item, row },
             _ => Shape::Lanes,
         }
     }

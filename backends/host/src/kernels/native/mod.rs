@@ -12,9 +12,9 @@ mod compiled;
 mod compiled;
 
 use smallvec::SmallVec;
-use stridewise_core::{Arg, Program};
+use stridewise_core::backend::{Arg, Program};
 
-use super::code::Access;
+use super::moving::space::Access;
 use crate::simd::Isa;
 
 use compiled::Function;

@@ -2,7 +2,27 @@
 
 use bytemuck::Zeroable;
 
-use super::{Indexed, Key, Word};
+/// What is sorted: a number, and in the bits below [`LOW`](Self::LOW) maybe an index.
+pub(crate) trait Word: Copy + Ord + Send + Sync + Zeroable {
+    /// Bits below the number.
+    const LOW: u32;
+    /// Eight bits from one on.
+    fn digit(self, from: u32) -> usize;
+}
+
+/// A number alone.
+pub(crate) trait Key: Word {
+    fn of(key: u64) -> Self;
+    fn key(self) -> u64;
+}
+
+/// A number before an index.
+pub(crate) trait Indexed: Word {
+    fn of(key: (u64, u64), index: usize) -> Self;
+    fn index(self) -> usize;
+    /// The number, or the first of two.
+    fn rank(self) -> u64;
+}
 
 macro_rules! keys {
     ($($t:ty)*) => {$(
@@ -24,7 +44,7 @@ keys!(u8 u16 u32 u64);
 /// Keys of 32 bits at most, and as many of an index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Zeroable)]
 #[repr(transparent)]
-pub(in super::super) struct Half(u64);
+pub(crate) struct Half(u64);
 impl Word for Half {
     const LOW: u32 = 32;
     #[inline(always)]
@@ -50,7 +70,7 @@ impl Indexed for Half {
 /// Keys of 64 bits: one number, or two of 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Zeroable)]
 #[repr(transparent)]
-pub(in super::super) struct Whole(u128);
+pub(crate) struct Whole(u128);
 impl Word for Whole {
     const LOW: u32 = 64;
     #[inline(always)]
@@ -76,7 +96,7 @@ impl Indexed for Whole {
 /// Two keys of 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Zeroable)]
 #[repr(transparent)]
-pub(in super::super) struct Pair([u64; 3]);
+pub(crate) struct Pair([u64; 3]);
 impl Word for Pair {
     const LOW: u32 = 64;
     #[inline(always)]

@@ -1,9 +1,12 @@
 //! Matrix products against sums of scalar products, and their bits across threads.
 
 use stridewise_core::ops::apply;
-use stridewise_core::{Complex, Dtype, Family, Fold, Op, Program, Scalar};
+use stridewise_core::{
+    Complex, Dtype, Op, Scalar,
+    backend::{Family, Fold, Program},
+};
 
-use super::super::contract::is_contraction;
+use super::super::product::contract::is_contraction;
 use super::{Array, Rng, Sample, canonical, execute, indices, plan, untouched, value};
 use crate::simd::Isa;
 

@@ -1,6 +1,9 @@
 //! Counts of places against a loop over them.
 
-use stridewise_core::{Dtype, Family, IndexedAxis, ProgramBuilder, Scalar};
+use stridewise_core::{
+    Dtype, Scalar,
+    backend::{Family, IndexedAxis, ProgramBuilder},
+};
 
 use super::{Array, Rng, Sample, execute, plan, untouched};
 use crate::simd::Isa;

@@ -1,6 +1,9 @@
 //! Sums of squared deviations against two passes in double precision, and their bits.
 
-use stridewise_core::{Dtype, Family, Fold, LaunchPlan, Op, Program, ProgramBuilder, Scalar};
+use stridewise_core::{
+    Dtype, Op, Scalar,
+    backend::{Family, Fold, LaunchPlan, Program, ProgramBuilder},
+};
 
 use super::reductions::{bits, output};
 use super::{Array, Rng, execute, indices, plan};

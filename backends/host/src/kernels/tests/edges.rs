@@ -7,7 +7,10 @@ use std::sync::Arc;
 use smallvec::smallvec;
 use stridewise_core::memory::UsmPtr;
 use stridewise_core::ops::apply;
-use stridewise_core::{Dtype, Family, LaunchPlan, Op, Operand, Program, Scalar};
+use stridewise_core::{
+    Dtype, Op, Scalar,
+    backend::{Family, LaunchPlan, Operand, Program},
+};
 
 use super::{Rng, close, execute, value};
 use crate::simd::Isa;

@@ -1,8 +1,11 @@
 //! Steps that are done in one pass.
 
-use stridewise_core::{Arg, Dtype, Family, Op, Program, ProgramBuilder, Scalar};
+use stridewise_core::{
+    Dtype, Op, Scalar,
+    backend::{Arg, Family, Program, ProgramBuilder},
+};
 
-use super::super::fused::lowered;
+use super::super::program::fused::{COMPILED, lowered};
 use super::random::{compare, strides};
 use super::{Array, Rng, canonical, execute, indices, plan};
 use crate::simd::Isa;
@@ -147,13 +150,15 @@ fn what_is_one_pass() {
         let product = p.push(Op::Multiply, &[root, c]).unwrap();
         p.push(Op::Subtract, &[product, d]).unwrap()
     };
-    assert_eq!(passes(&[], chain), 2);
+    // Where programs are compiled, steps of one instruction each are no pairs.
+    let either = |pairs, steps| if COMPILED { steps } else { pairs };
+    assert_eq!(passes(&[], chain), either(2, 6));
     // (a − b) / c, of a row's mean and spread
     let normalised = |p: &mut ProgramBuilder, [a, b, c, _]: [Arg; 4]| {
         let centred = p.push(Op::Subtract, &[a, b]).unwrap();
         p.push(Op::Divide, &[centred, c]).unwrap()
     };
-    assert_eq!(passes(&[1, 2], normalised), 1);
+    assert_eq!(passes(&[1, 2], normalised), either(1, 2));
     // What is the same for all elements is computed once, by a step of its own.
     assert_eq!(passes(&[0, 1], normalised), 2);
     // A result that two steps need is computed by a step of its own.
@@ -162,7 +167,7 @@ fn what_is_one_pass() {
         let product = p.push(Op::Multiply, &[sum, a]).unwrap();
         p.push(Op::Subtract, &[product, sum]).unwrap()
     };
-    assert_eq!(passes(&[], twice), 2);
+    assert_eq!(passes(&[], twice), either(2, 3));
     // A function of many instructions keeps its own loop.
     let exponential = |p: &mut ProgramBuilder, [a, b, ..]: [Arg; 4]| {
         let sum = p.push(Op::Add, &[a, b]).unwrap();
@@ -177,5 +182,5 @@ fn what_is_one_pass() {
         let sum = p.push(Op::Add, &[grown, one]).unwrap();
         p.push(Op::Reciprocal, &[sum]).unwrap()
     };
-    assert_eq!(passes(&[], sigmoid), 2);
+    assert_eq!(passes(&[], sigmoid), either(2, 3));
 }

@@ -6,7 +6,8 @@
 use smallvec::SmallVec;
 use stridewise_core::ops::apply;
 use stridewise_core::{
-    Dtype, DtypeKind, Family, IndexedAxis, LaunchPlan, Op, Program, ProgramBuilder, Scalar,
+    Dtype, DtypeKind, Op, Scalar,
+    backend::{Family, IndexedAxis, LaunchPlan, Program, ProgramBuilder},
 };
 
 use super::{Array, Rng, Sample, canonical, execute, indices, plan, untouched};

@@ -1,11 +1,11 @@
 //! Folds on the calling thread against plans, bit by bit.
 
-use stridewise_core::backend::FoldExtents;
+use stridewise_core::backend::{Family, Fold, FoldExtents, Program};
 use stridewise_core::ops::apply;
-use stridewise_core::{Complex, Dtype, Family, Fold, Op, Program, Scalar};
+use stridewise_core::{Complex, Dtype, Op, Scalar};
 
-use super::super::fold::{FIRST, LAST};
-use super::super::folding::folding;
+use super::super::reduce::fold::{FIRST, LAST};
+use super::super::reduce::folding::folding;
 use super::reductions::{FOLDS, allowed, output};
 use super::{Array, Rng, Sample, canonical, execute, indices, plan, shared, value};
 use crate::kernels::{Tuning, fold_elements, gather_elements};
@@ -358,9 +358,8 @@ fn extrema_of_zeros_and_nan() {
                 let folding = folding(*op, *dtype, isa).unwrap();
                 let mut found = [0_u128; 16];
                 let (to, from) = (found.as_mut_ptr().cast::<u8>(), run.operand().ptr.as_ptr().cast_const());
-                let identity = [u128::from_ne_bytes(folding.identity)];
-                // SAFETY: room for the accumulators, the run's elements and an identity; the processor has the level.
-                unsafe { (folding.run)(to, from, identity.as_ptr().cast(), from, FIRST | LAST, len) };
+                // SAFETY: room for the accumulators, and the run's elements; the processor has the level.
+                unsafe { folding.run.call(to, from, &folding.identity, from, FIRST | LAST, len) };
                 let found = Scalar::from_bytes(*dtype, &found[0].to_ne_bytes());
                 let name = format!("{op:?} of {len} {dtype}, {most:?}, {one} at {place}, on {}", isa.name());
                 assert_eq!(canonical(found), canonical(expected), "{name}");

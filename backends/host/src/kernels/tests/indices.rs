@@ -1,7 +1,10 @@
 //! Inputs that are indices: in maps and in reductions, beside memory and alone.
 
 use stridewise_core::ops::{apply, evaluate};
-use stridewise_core::{Dtype, Family, Fold, Op, Program, ProgramBuilder, Scalar};
+use stridewise_core::{
+    Dtype, Op, Scalar,
+    backend::{Family, Fold, Program, ProgramBuilder},
+};
 
 use super::{Array, Rng, Sample, execute, indices, plan, untouched};
 use crate::simd::Isa;

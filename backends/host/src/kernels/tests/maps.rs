@@ -5,10 +5,13 @@
 //! what lies between the results.
 
 use stridewise_core::ops::{apply, evaluate};
-use stridewise_core::{Dtype, Family, Op, Program, ProgramBuilder, Scalar};
+use stridewise_core::{
+    Dtype, Op, Scalar,
+    backend::{Family, Program, ProgramBuilder},
+};
 
+use super::super::elementwise::step::{copy, resolve};
 use super::super::entry::{REVERSED, SECONDS, STREAM};
-use super::super::step::{copy, resolve};
 use super::super::stream;
 use super::{Array, Rng, Sample, canonical, close, execute, indices, plan, specials, untouched, value};
 use crate::simd::Isa;

@@ -13,17 +13,21 @@ mod indices;
 mod maps;
 pub(super) mod random;
 mod reductions;
-mod rows;
 mod scans;
 mod selections;
 mod sorts;
 mod stages;
+mod together;
 
 use smallvec::SmallVec;
 use std::sync::{Arc, OnceLock};
 
 use stridewise_core::memory::UsmPtr;
-use stridewise_core::{Complex, Dtype, Family, LaunchPlan, Op, Operand, Program, Scalar, bf16, f16};
+use stridewise_core::{
+    Complex, Dtype, Op, Scalar,
+    backend::{Family, LaunchPlan, Operand, Program},
+    bf16, f16,
+};
 
 use super::{Tuning, run_group, supports};
 use crate::fork_join::{self, Pool, Workers};

@@ -2,7 +2,10 @@
 
 use proptest::prelude::*;
 use stridewise_core::ops::{MAX_ARITY, evaluate};
-use stridewise_core::{Arg, Dtype, Family, MAX_STEPS, Op, Program, ProgramBuilder};
+use stridewise_core::{
+    Dtype, Op,
+    backend::{Arg, Family, MAX_STEPS, Program, ProgramBuilder},
+};
 
 use super::{Array, Rng, canonical, execute, indices, plan, rounds_freely, untouched, value};
 use crate::simd::Isa;

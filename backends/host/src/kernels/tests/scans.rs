@@ -1,7 +1,10 @@
 //! Scans against folds of scalars in the order of blocks, and their bits across threads.
 
 use stridewise_core::ops::{apply, evaluate};
-use stridewise_core::{Dtype, DtypeKind, Family, Op, Program, ProgramBuilder, Scalar};
+use stridewise_core::{
+    Dtype, DtypeKind, Op, Scalar,
+    backend::{Family, Program, ProgramBuilder},
+};
 
 use super::{Array, Rng, Sample, canonical, execute, indices, plan, ulps, untouched, value};
 use crate::simd::Isa;

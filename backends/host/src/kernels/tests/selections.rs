@@ -1,7 +1,10 @@
 //! Masks, the first of sorted elements, and membership, against plain loops, at every level.
 
 use smallvec::SmallVec;
-use stridewise_core::{Dtype, Family, IndexedAxis, LaunchPlan, Program, ProgramBuilder, Scalar};
+use stridewise_core::{
+    Dtype, Scalar,
+    backend::{Family, IndexedAxis, LaunchPlan, Program, ProgramBuilder},
+};
 
 use super::sorts::{element, fill, order, strides};
 use super::{Array, Rng, Sample, execute, indices, plan, untouched};

@@ -3,7 +3,10 @@
 use std::cmp::Ordering;
 
 use smallvec::SmallVec;
-use stridewise_core::{Complex, Dtype, Family, IndexedAxis, Program, ProgramBuilder, Scalar};
+use stridewise_core::{
+    Complex, Dtype, Scalar,
+    backend::{Family, IndexedAxis, Program, ProgramBuilder},
+};
 
 use super::{Array, Rng, Sample, execute, indices, plan, untouched, value};
 use crate::simd::Isa;

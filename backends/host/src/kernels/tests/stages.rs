@@ -1,7 +1,10 @@
 //! Stages by rows against one stage after another.
 
 use smallvec::smallvec;
-use stridewise_core::{Dtype, Family, Fold, LaunchPlan, Op, Operand, Program, ProgramBuilder};
+use stridewise_core::{
+    Dtype, Op,
+    backend::{Family, Fold, LaunchPlan, Operand, Program, ProgramBuilder},
+};
 
 use super::reductions::output;
 use super::{Array, Rng, execute_all, shared};

@@ -20,6 +20,8 @@ use stridewise_core::{bf16, f16};
 use super::avx2;
 #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
 use super::avx512;
+#[cfg(target_arch = "aarch64")]
+use super::neon;
 use super::{Isa, Lane, base};
 
 /// Makes the operations: each is a type, so that every kernel of the tests is a function of its own, of moderate size.
@@ -239,27 +241,29 @@ macro_rules! level {
     (@kind $map:ident $map_one:ident $choose:ident $flood:ident $elem:ident $lane:ident, $(#[$feature:meta])*) => {
         $(#[$feature])*
         pub(super) unsafe fn $map(fun: Fun, x: [&[$elem]; 3], out: &mut [$elem]) {
-            // SAFETY: the caller's contract.
+            // SAFETY: the tests call it where the processor has the level, which is all that is asked for.
             unsafe { with_operation!(fun, O => $map_one::<O>(x, out)) }
         }
         $(#[$feature])*
         unsafe fn $map_one<O: Operation>(x: [&[$elem]; 3], out: &mut [$elem]) {
-            // SAFETY: the caller's contract.
+            // SAFETY: the tests call it where the processor has the level, which is all that is asked for.
             unsafe { map::<$lane, O>(x, out) }
         }
         $(#[$feature])*
         pub(super) unsafe fn $choose(test: Test, x: &[$elem], y: &[$elem], bytes: &mut [u8], out: &mut [$elem]) {
-            // SAFETY: the caller's contract.
+            // SAFETY: the tests call it where the processor has the level, which is all that is asked for.
             unsafe { choose::<$lane>(test, x, y, bytes, out) }
         }
         $(#[$feature])*
         pub(super) unsafe fn $flood(value: $elem, out: &mut [$elem]) {
-            // SAFETY: the caller's contract.
+            // SAFETY: the tests call it where the processor has the level, which is all that is asked for.
             unsafe { flood::<$lane>(value, out) }
         }
     };
 }
 level!(at_base, base,);
+#[cfg(target_arch = "aarch64")]
+level!(at_neon, neon,);
 #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
 level!(at_avx2, avx2, #[target_feature(enable = "avx2,fma,f16c,popcnt")]);
 #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
@@ -290,6 +294,8 @@ macro_rules! kind {
                         Isa::Avx2 => at_avx2::$map(fun, x, out),
                         #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
                         Isa::Avx512 => at_avx512::$map(fun, x, out),
+                        #[cfg(target_arch = "aarch64")]
+                        Isa::Neon => at_neon::$map(fun, x, out),
                         _ => at_base::$map(fun, x, out),
                     }
                 }
@@ -304,6 +310,8 @@ macro_rules! kind {
                         Isa::Avx2 => at_avx2::$choose(test, x, y, bytes, out),
                         #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
                         Isa::Avx512 => at_avx512::$choose(test, x, y, bytes, out),
+                        #[cfg(target_arch = "aarch64")]
+                        Isa::Neon => at_neon::$choose(test, x, y, bytes, out),
                         _ => at_base::$choose(test, x, y, bytes, out),
                     }
                 }
@@ -319,6 +327,8 @@ macro_rules! kind {
                         Isa::Avx2 => at_avx2::$flood(value, out),
                         #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
                         Isa::Avx512 => at_avx512::$flood(value, out),
+                        #[cfg(target_arch = "aarch64")]
+                        Isa::Neon => at_neon::$flood(value, out),
                         _ => at_base::$flood(value, out),
                     }
                 }

@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
-use stridewise::{Dims, Dtype, IndexMode, Op, UsmArray, Weak};
+use pyo3::types::{PyDict, PyInt, PyList, PyTuple};
+use stridewise::{Dtype, IndexMode, Op, UsmArray, Weak, backend::Dims};
 
 use self::parameters::{Place, check, len_of, number_of, placed, shape_of};
 use super::sequence;
@@ -325,8 +325,9 @@ impl PyGenerator {
 
     /// Integers from low to below high (with endpoint: to high), or with one bound from 0 to below it; all as probable.
     ///
-    /// dtype: an integer dtype or bool, int64 by default. Other arguments as for `random`. Raises ValueError where there is no
-    /// integer between the bounds or one is out of the dtype's range, TypeError for other dtypes.
+    /// dtype: an integer dtype or bool, int64 by default. Other arguments as for `random`. Bounds that are arrays or lists are broadcast;
+    /// between them the numbers are remainders of numbers of 63 bits, and without a size, the shape of the result is theirs. Raises
+    /// ValueError where there is no integer between the bounds or one is out of the dtype's range, TypeError for other dtypes.
     #[pyo3(
         signature = (
             low, high=None, size=None, *, dtype=None, endpoint=false, device=None, usm_type=None, sycl_queue=None,
@@ -336,19 +337,35 @@ impl PyGenerator {
                           sycl_queue=None, queue=None)"
     )]
     #[allow(clippy::too_many_arguments)]
-    fn integers(
-        &self,
-        py: Python<'_>,
-        #[pyo3(from_py_with = arguments::whole)] low: i128,
-        #[pyo3(from_py_with = arguments::optional_whole)] high: Option<i128>,
-        size: Argument<'_, '_>,
-        dtype: Argument<'_, '_>,
+    fn integers<'py>(
+        slf: &Bound<'py, Self>,
+        low: &Bound<'py, PyAny>,
+        high: Argument<'_, 'py>,
+        size: Argument<'_, 'py>,
+        dtype: Argument<'_, 'py>,
         #[pyo3(from_py_with = arguments::flag)] endpoint: bool,
         device: Argument<'_, '_>,
         usm_type: Argument<'_, '_>,
         sycl_queue: Argument<'_, '_>,
         queue: Argument<'_, '_>,
-    ) -> Result<PyArray> {
+    ) -> Result<Bound<'py, PyAny>> {
+        let py = slf.py();
+        if is_many(low) || high.is_some_and(is_many) {
+            let place = PyDict::new(py);
+            let given =
+                [("device", device), ("usm_type", usm_type), ("sycl_queue", sycl_queue), ("queue", queue)];
+            for (name, value) in given {
+                if let Some(value) = value {
+                    place.set_item(name, value)?;
+                }
+            }
+            let bounds = (slf, low, high, size, dtype, endpoint, place);
+            return Ok(py.import("stridewise._distributions")?.call_method1("integers_between", bounds)?);
+        }
+        let named = |name: &'static str| move |error| arguments::named(py, name, error);
+        let low: i128 = arguments::whole(low).map_err(named("low"))?;
+        let high: Option<i128> =
+            high.map(arguments::optional_whole).transpose().map_err(named("high"))?.flatten();
         let (low, high) = high.map_or((0, low), |high| (low, high));
         let high = high.saturating_add(i128::from(endpoint));
         let place = Place::read([dtype, device, usm_type, sycl_queue, queue], &[])?;
@@ -360,9 +377,9 @@ impl PyGenerator {
             ))));
         }
         let drawn = if dtype == Dtype::Bool { Dtype::U8 } else { dtype };
-        let mut generator = self.reserve(len_of(&shape), &place);
+        let mut generator = slf.get().reserve(len_of(&shape), &place);
         let numbers = || generator.integers_as(&shape, drawn, low, high)?.astype(dtype);
-        Ok(py.detach(numbers)?.into())
+        Ok(Bound::new(py, PyArray::from(py.detach(numbers)?))?.into_any())
     }
 
     /// Poisson-distributed numbers, as int64, of a rate, lam, a number or an array. Without a size, the shape is that of the array.
@@ -452,7 +469,7 @@ impl PyGenerator {
             _ => None,
         };
         let n = match &source {
-            Some(source) => source.shape()[stridewise::normalize_axis("axis", axis, source.ndim())?],
+            Some(source) => source.shape()[stridewise::backend::normalize_axis("axis", axis, source.ndim())?],
             None => {
                 let expected = "a usm_ndarray, a list or an integer";
                 let whole =
@@ -515,7 +532,7 @@ impl PyGenerator {
             Some(Operand::Array(array)) => UsmArray::clone(array),
             _ => sequence::array_of(x, None, &place.queue, place.kind)?,
         };
-        let n = array.shape()[stridewise::normalize_axis("axis", axis, array.ndim())?];
+        let n = array.shape()[stridewise::backend::normalize_axis("axis", axis, array.ndim())?];
         let mut generator = self.reserve(n, &place);
         Ok(py.detach(|| generator.shuffle(&array, axis))?.into())
     }
@@ -531,7 +548,7 @@ impl PyGenerator {
         #[pyo3(from_py_with = arguments::whole)] axis: isize,
     ) -> Result<()> {
         let array: &UsmArray = &x.array();
-        let n = array.shape()[stridewise::normalize_axis("axis", axis, array.ndim())?];
+        let n = array.shape()[stridewise::backend::normalize_axis("axis", axis, array.ndim())?];
         let mut generator = self.lock().reserve(n).on(array.queue()).kind(array.usm_kind());
         py.detach(|| generator.shuffle_in_place(array, axis))?;
         Ok(())
@@ -552,8 +569,34 @@ impl PyGenerator {
     }
 }
 
+/// Whether an argument is a list, a tuple or an array that has dimensions.
+fn is_many(object: &Bound<'_, PyAny>) -> bool {
+    let has_dimensions = |object: &Bound<'_, PyAny>| {
+        object.getattr("ndim").is_ok_and(|n| n.extract::<usize>().is_ok_and(|n| n > 0))
+    };
+    // To ask a number for what it has not costs an exception.
+    let is_number = object.is_instance_of::<PyInt>();
+    let is_list = object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>();
+    is_list || !is_number && has_dimensions(object)
+}
+
+/// Bits of which each depends on all of a number (the finish of SplitMix64).
+fn stirred(number: u64) -> u64 {
+    let mut bits = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
 /// A seed: an integer of 64 bits, not negative.
 fn seed_of(seed: &Bound<'_, PyAny>) -> Result<u64> {
+    if is_many(seed) {
+        let mut mixed = 0;
+        for part in seed.try_iter()? {
+            mixed = stirred(mixed ^ seed_of(&part?)?);
+        }
+        return Ok(mixed);
+    }
     let index = seed.call_method0("__index__").map_err(|_| {
         PyTypeError::new_err(format!("`seed` is {}; expected an integer or None", shown(seed)))
     })?;
@@ -565,8 +608,8 @@ fn seed_of(seed: &Bound<'_, PyAny>) -> Result<u64> {
     })
 }
 
-/// A generator of random numbers: one of a seed, an integer from 0 to 2**64 - 1; one that nobody can foresee where None; or, of a
-/// Generator, that one.
+/// A generator of random numbers: one of a seed, an integer from 0 to 2**64 - 1 or a sequence of such; one that nobody can foresee
+/// where None; or, of a Generator, that one.
 ///
 /// Raises ValueError for an integer out of range, TypeError for other objects.
 #[pyfunction]

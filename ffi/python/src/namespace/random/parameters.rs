@@ -2,7 +2,9 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use stridewise::{Dims, Dtype, DtypeKind, Op, Queue, Reduction, Scalar, UsmArray, UsmKind, broadcast_shapes};
+use stridewise::{
+    Dtype, DtypeKind, Op, Queue, Reduction, Scalar, UsmArray, UsmKind, backend::Dims, broadcast_shapes,
+};
 
 use super::Argument;
 use crate::array::construct::integers;

@@ -9,13 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use pyo3::prelude::*;
 use stridewise::backend::{
-    self, Capabilities, Command, DeviceInfo, Partition, QueueProperties, RawAllocation, SignalHandle,
-    Submitted, Support, Wait,
+    self, Capabilities, Command, DeviceInfo, LaunchPlan, Partition, QueueProperties, RawAllocation,
+    SignalHandle, Submitted, Support, Wait,
 };
 use stridewise::kernel::{Kernel, LaunchOptions};
-use stridewise::{
-    Device, Dtype, Error, LaunchPlan, Op, Queue, Result, UsmKind, UsmPtr, WeakDevice, each_device,
-};
+use stridewise::{Device, Dtype, Error, Op, Queue, Result, UsmKind, UsmPtr, WeakDevice, each_device};
 
 use super::library::{self, SyclQueue};
 

@@ -1,13 +1,20 @@
 //! Variables, and elements of arrays.
 
+use std::collections::HashMap;
+
 use stridewise_core::Op;
-use stridewise_core::kernel::{Expression, Memory, Object, Value, Variable};
-use stridewise_native::{Axis, Elements, Index, Kind, Place, Scalar};
+use stridewise_core::kernel::{Coordinate, Expression, Memory, Object, Value, Variable};
+use stridewise_native::{Active, Axis, Elements, Found, Index, Kind, MOST_ROWS, Place, Scalar};
 
 use super::{Done, Kept, Lower, Mask, Of, Pending, has, stored};
-use crate::interpreter::compiled::memory::{GANG, Given};
+use crate::interpreter::compiled::memory::Given;
 use crate::interpreter::compiled::shapes::{Shape, Unsupported};
 use crate::kernels::native::compiler::trace;
+
+/// Where a block has elements that were found.
+fn at(Found { address, by, .. }: Found) -> Place {
+    by.map_or(Place::At(address), |by| Place::Rows { at: address, by })
+}
 
 impl Lower<'_> {
     pub(super) fn set(&mut self, variable: Variable, value: Value) -> Done {
@@ -64,6 +71,22 @@ impl Lower<'_> {
             }
             Expression::Index { level, coordinate } => {
                 let cell = self.out.layout.given(Given::Index(*level, *coordinate));
+                if shape == Shape::Lanes {
+                    // The first item's, and how many rows and columns each one is further.
+                    let last = u8::try_from(self.form.dims - 1).map_err(|_| Unsupported::Refused)?;
+                    let many = self.out.layout.given(Given::Index(*level, Coordinate::Range(last)));
+                    let mut sum = self.load(Place::One(cell), Kind::I64)?;
+                    let mut factor = None;
+                    for (counts, _) in self.out.layout.steps(8, 1, 1) {
+                        let mut lanes = self.load(Place::Lanes(counts), Kind::I64)?;
+                        if let Some(factor) = factor.replace(self.load(Place::One(many), Kind::I64)?) {
+                            lanes = has(self.builder.get_mut().multiply(lanes, factor))?;
+                        }
+                        sum = has(self.builder.get_mut().add(sum, lanes))?;
+                    }
+                    self.define(value, sum);
+                    return Ok(());
+                }
                 self.values[value.number()] = Kept { cell: Some(cell), alive: true, ..Kept::default() };
             }
             Expression::Extent { object, axis } => {
@@ -72,7 +95,7 @@ impl Lower<'_> {
             }
             Expression::Load { object, indices } => {
                 // What the block writes may be what is read.
-                if self.pending.is_some() {
+                if self.pending.is_some() || self.has_many_rows() {
                     self.flush()?;
                 }
                 let elements = self.elements(*object, indices)?;
@@ -81,11 +104,10 @@ impl Lower<'_> {
                     let to = self.define_one(value);
                     self.out.routine.load_one(&elements, to, kind.is_signed());
                 } else {
-                    let (copies, address) = (self.out.layout.lanes(dtype.size()), self.out.layout.one());
-                    self.out.routine.find(&elements, copies, address);
-                    let current = self.load(Place::At(address), kind)?;
+                    let place = self.found(dtype.size());
+                    self.out.routine.find(&elements, self.parted(), place);
+                    let current = self.load(at(place), kind)?;
                     self.define(value, current);
-                    self.released.extend([(copies, dtype.size()), (address, 0)]);
                 }
             }
             Expression::Collective { collective, operand } => {
@@ -95,15 +117,54 @@ impl Lower<'_> {
         Ok(())
     }
 
+    /// Room for where elements of so many bytes are, which is free behind the block.
+    fn found(&mut self, size: usize) -> Found {
+        let layout = &mut self.out.layout;
+        let (copies, address) = (layout.lanes(size), layout.one());
+        let by = layout.rows.is_some().then(|| layout.one());
+        self.released.extend([(copies, size), (address, 0)]);
+        self.released.extend(by.map(|by| (by, 0)));
+        Found { copies, address, by }
+    }
+
+    /// Whether the block has as many operands of rows as it may have.
+    fn has_many_rows(&self) -> bool {
+        self.places.iter().filter(|place| matches!(place, Place::Rows { .. })).count() >= MOST_ROWS
+    }
+
+    /// Which items are active, where some may not be.
+    pub(super) fn parted(&self) -> Option<Active> {
+        self.masks.last().map(|&Mask { cell, all, .. }| Active { mask: cell, all })
+    }
+
     pub(super) fn elements(&mut self, object: Object, indices: &[Value]) -> Done<Elements> {
+        let near = std::mem::take(&mut self.near);
+        let elements = self.elements_near(object, indices, &near);
+        self.near = near;
+        elements
+    }
+
+    /// The same with other knowledge of what is kept between bounds.
+    pub(super) fn elements_near(
+        &mut self,
+        object: Object,
+        indices: &[Value],
+        near: &HashMap<usize, Index>,
+    ) -> Done<Elements> {
         let number = object.number();
         let mut axes = Vec::new();
         for &index in indices {
-            if self.shape(index) == Shape::Lanes {
+            if self.shape(index) == Shape::Lanes && !near.contains_key(&index.number()) {
                 self.in_memory(index)?;
             }
         }
         for (axis, &index) in indices.iter().enumerate() {
+            let last = self.out.layout.given(Given::Last(number, axis));
+            let stride = self.out.layout.given(Given::Stride(number, axis));
+            if let Some(index) = near.get(&index.number()) {
+                axes.push(Axis { index: *index, last, stride });
+                continue;
+            }
             let (cell, kind) = (self.cell(index)?, stored(self.form.dtype(index))?);
             let index = match self.shape(index) {
                 Shape::One if kind == Kind::U64 => {
@@ -115,20 +176,20 @@ impl Lower<'_> {
                     Index::One(near)
                 }
                 Shape::One => Index::One(cell),
-                Shape::Follow(step) => Index::Follow { first: cell, step, half: kind == Kind::I32 },
+                Shape::Follow { item, row } => {
+                    Index::Follow { first: cell, step: item, row, half: kind == Kind::I32 }
+                }
                 Shape::Lanes => Index::Lanes(cell, kind),
             };
-            let last = self.out.layout.given(Given::Last(number, axis));
-            axes.push(Axis { index, last, stride: self.out.layout.given(Given::Stride(number, axis)) });
+            axes.push(Axis { index, last, stride });
         }
         let size = u8::try_from(self.form.object(object).dtype.size()).map_err(|_| Unsupported::Refused)?;
         if matches!(self.form.object(object).memory, Memory::Private { .. }) {
             // The lanes' elements of the same indices lie one after another.
             let layout = &mut self.out.layout;
-            let first = layout.given(Given::Bits(0));
             axes.push(Axis {
-                index: Index::Follow { first, step: 1, half: false },
-                last: layout.given(Given::Bits(GANG as u64 - 1)),
+                index: Index::Lane,
+                last: layout.given(Given::Bits(layout.gang as u64 - 1)),
                 stride: layout.given(Given::Bits(size.into())),
             });
         }
@@ -137,17 +198,16 @@ impl Lower<'_> {
 
     pub(super) fn store_elements(&mut self, object: Object, indices: &[Value], value: Value) -> Done {
         // One store a block: of two to one place the later one counts.
-        if self.pending.is_some() {
+        if self.pending.is_some() || self.has_many_rows() {
             self.flush()?;
         }
         let elements = self.elements(object, indices)?;
         let current = self.current(value)?;
-        let (mask, all) = (self.masks.last().map(|mask| mask.cell), self.masks.last().map(|mask| mask.all));
-        let (copies, address) = (self.out.layout.lanes(elements.size.into()), self.out.layout.one());
-        self.out.routine.aim(&elements, all, copies, address);
-        self.store(Place::At(address), current)?;
-        self.released.extend([(copies, elements.size.into()), (address, 0)]);
-        self.pending = Some(Pending { elements, mask, copies, address });
+        let active = self.parted();
+        let place = self.found(elements.size.into());
+        self.out.routine.aim(&elements, active, place);
+        self.store(at(place), current)?;
+        self.pending = Some(Pending { elements, active, place });
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use stridewise_core::backend::{ElementsFn, SAME};
 use stridewise_core::kernel::Value;
 use stridewise_core::{Dtype, DtypeKind, Op};
-use stridewise_native::{Cell, Place, Scalar as Number};
+use stridewise_native::{Cell, Index, Place, Scalar as Number};
 
 use super::{Done, Kept, Lower, has, stored};
 use crate::interpreter::compiled::Call;
@@ -18,7 +18,7 @@ impl Lower<'_> {
         let dtype = has(operands.last().map(|&operand| self.form.dtype(operand)))?;
         match self.shape(value) {
             Shape::One => return self.apply_one(value, op, operands, (dtype, out)),
-            Shape::Follow(_) => {
+            Shape::Follow { .. } => {
                 let (kind, first) = (stored(out)?, self.cell(operands[0])?);
                 let op = match op {
                     Op::Add => Number::Add,
@@ -40,7 +40,7 @@ impl Lower<'_> {
                 self.out.routine.scalar(op, kind, to, first, second);
                 return Ok(());
             }
-            Shape::Lanes => {}
+            Shape::Lanes => self.keep_near(value, op, operands)?,
         }
         let mut current = smallvec::SmallVec::<[stridewise_native::Value; 3]>::new();
         for &operand in operands {
@@ -87,6 +87,46 @@ impl Lower<'_> {
         self.released.extend(copies);
         self.values[value.number()] = Kept { cell: Some(to), owned: true, alive: true, current: None };
         Ok(())
+    }
+
+    /// Notes a number that follows the ids, kept between bounds: who takes it for an index needs no lanes of it.
+    fn keep_near(&mut self, value: Value, op: Op, operands: &[Value]) -> Done {
+        let (&[x, y], Op::Minimum | Op::Maximum, Dtype::I32 | Dtype::I64) =
+            (operands, op, self.form.dtype(value))
+        else {
+            return Ok(());
+        };
+        let follows = |value: Value| {
+            self.near.contains_key(&value.number()) || matches!(self.shape(value), Shape::Follow { .. })
+        };
+        let (of, bound) = match (self.shape(x), self.shape(y)) {
+            (_, Shape::One) if follows(x) => (x, y),
+            (Shape::One, _) if follows(y) => (y, x),
+            _ => return Ok(()),
+        };
+        let before = match self.near.get(&of.number()) {
+            Some(near) => *near,
+            None => self.near(of, [None; 2])?,
+        };
+        let Index::Near { first, step, row, half, bounds: [inner, None] } = before else { return Ok(()) };
+        let outer = Some((self.cell(bound)?, op == Op::Minimum));
+        let bounds = if inner.is_none() { [outer, None] } else { [inner, outer] };
+        // Their cells are theirs for good, as they are read where the values may have ended.
+        for used in [of, bound] {
+            self.values[used.number()].owned = false;
+        }
+        self.near.insert(value.number(), Index::Near { first, step, row, half, bounds });
+        Ok(())
+    }
+
+    /// A number that is one for all or follows the ids, kept between bounds: each with whether it is the largest one.
+    pub(super) fn near(&mut self, of: Value, bounds: [Option<(Cell, bool)>; 2]) -> Done<Index> {
+        let (first, half) = (self.cell(of)?, self.form.dtype(of) == Dtype::I32);
+        let (step, row) = match self.shape(of) {
+            Shape::Follow { item, row } => (item, row),
+            _ => (0, 0),
+        };
+        Ok(Index::Near { first, step, row, half, bounds })
     }
 
     pub(super) fn function(&self, op: Op, dtype: Dtype, out: Dtype) -> Done<ElementsFn> {

@@ -2,7 +2,7 @@
 
 use stridewise_core::Op;
 use stridewise_core::kernel::{Atomic, AtomicOp, Memory, Value};
-use stridewise_native::Place;
+use stridewise_native::{Addend, Place};
 
 use super::{Done, Kept, Lower};
 use crate::interpreter::compiled::Call;
@@ -33,7 +33,14 @@ impl Lower<'_> {
         self.flush()?;
         // No block ends from here on to the call, so its room stays its own.
         let elements = self.elements(atomic.object, &atomic.indices)?;
+        let shared = matches!(self.form.object(atomic.object).memory, Memory::Global { .. });
         let wanted = atomic.result.filter(|result| !self.kernel.ends_at(number).contains(result));
+        if let (AtomicOp::Add, None, Some(Operand { cell, same })) = (atomic.op, wanted, operand) {
+            let addend = if same { Addend::One(cell) } else { Addend::Lanes(cell) };
+            self.out.routine.add_to(&elements, self.parted(), self.out.layout.full, addend, shared);
+            self.released.extend(copies);
+            return Ok(());
+        }
         let result = wanted.map(|result| (result, self.out.layout.lanes(dtype.size())));
         self.call(Call::Atomic(Access {
             elements,
@@ -41,8 +48,12 @@ impl Lower<'_> {
             update,
             operand,
             result: result.map(|(_, cell)| cell),
-            shared: matches!(self.form.object(atomic.object).memory, Memory::Global { .. }),
+            shared,
             isa: self.tuning.isa,
+            counts: [
+                self.out.layout.counts[1],
+                self.out.layout.rows.map_or(self.out.layout.counts[1], |rows| rows[1]),
+            ],
         }));
         if let Some((value, cell)) = result {
             self.values[value.number()] = Kept { cell: Some(cell), owned: true, alive: true, current: None };
@@ -60,7 +71,7 @@ impl Lower<'_> {
         Ok(match self.shape(value) {
             Shape::One => Operand { cell: self.cell(value)?, same: true },
             Shape::Lanes => Operand { cell: self.in_memory(value)?, same: false },
-            Shape::Follow(_) => {
+            Shape::Follow { .. } => {
                 let size = self.form.dtype(value).size();
                 let (cell, current) = (self.out.layout.lanes(size), self.current(value)?);
                 self.store(Place::Lanes(cell), current)?;

@@ -7,7 +7,7 @@ use stridewise_core::{Dtype, Op};
 use stridewise_native::{Cell, Kind, Place, Scalar as Number, Target};
 
 use super::{Done, Kept, Lower, Mask, Of, Open, OpenKind, Out, ROUNDS, has, stored};
-use crate::interpreter::compiled::memory::Given;
+use crate::interpreter::compiled::memory::{Given, bits};
 use crate::interpreter::compiled::shapes::{Shape, Unsupported};
 use crate::interpreter::compiled::{Call, Each, Round, Stop};
 use crate::kernels::native::compiler::trace;
@@ -104,20 +104,26 @@ impl Lower<'_> {
             }
             (
                 StatementKind::For { counter, step, .. },
-                &OpenKind::Each { head, end, next, count, each, counter: cell },
+                &OpenKind::Each { head, end, next, count, each, least, counter: cell },
             ) => {
                 self.outs.pop();
                 self.out.routine.here(next);
                 let dtype = self.form.dtype(*counter);
-                let before = self.load(Place::Lanes(cell), stored(dtype)?)?;
-                let step = self.current(*step)?;
-                let after = trace::step(&self.builder, (Op::Add, dtype, dtype), &[before, step]);
-                self.store(Place::Lanes(cell), has(after)?)?;
-                self.flush()?;
+                if self.shape(*counter) == Shape::Lanes {
+                    let before = self.load(Place::Lanes(cell), stored(dtype)?)?;
+                    let step = self.current(*step)?;
+                    let after = trace::step(&self.builder, (Op::Add, dtype, dtype), &[before, step]);
+                    self.store(Place::Lanes(cell), has(after)?)?;
+                    self.flush()?;
+                    self.released.push((cell, dtype.size()));
+                } else {
+                    let step = self.cell(*step)?;
+                    self.out.routine.scalar(Number::Add, stored(dtype)?, cell, cell, step);
+                }
                 self.count_round(count);
                 self.out.routine.jump(head);
                 self.out.routine.here(end);
-                self.released.extend([(count, 0), (each, 8), (cell, dtype.size())]);
+                self.released.extend([(count, 0), (each, 8), (least, 0)]);
             }
             (_, &OpenKind::Call { end }) => {
                 self.outs.pop();
@@ -154,7 +160,8 @@ impl Lower<'_> {
             self.flush()?;
             self.out.routine.jump_if_zero(cell, otherwise);
             self.open.push(Open { number, kind: OpenKind::Branch { otherwise, end, other: None }, masks });
-            self.outs.push(Out::Here(otherwise));
+            // The other block is nobody's who has come to this one.
+            self.outs.push(Out::Here(end));
             return Ok(());
         }
         let truth = self.current(condition)?;
@@ -200,19 +207,27 @@ impl Lower<'_> {
         Ok(())
     }
 
-    pub(super) fn begin_for(&mut self, number: usize, counter: Value, bounds: [Value; 3]) -> Done {
+    pub(super) fn begin_for(
+        &mut self,
+        number: usize,
+        counter: Value,
+        bounds: [Value; 3],
+        body: &[Statement],
+    ) -> Done {
         if self.jumps(number).meets {
             return self.begin_for_together(number, counter, bounds);
         }
         if bounds.iter().any(|&bound| self.shape(bound) != Shape::One) {
-            return self.begin_each(number, counter, bounds);
+            return self.begin_each(number, counter, bounds, body);
         }
         let cells = [self.cell(bounds[0])?, self.cell(bounds[1])?, self.cell(bounds[2])?];
-        let Counted { head, end, next, count, rounds } = self.begin_count(counter, cells)?;
+        let Counted { head, end, next, count, rounds } = self.begin_count(counter, cells, bounds[2])?;
         let masks = self.masks.len();
         if self.jumps(number).taken {
             self.loop_masks(true, end)?;
         }
+        let at = self.cell(counter)?;
+        self.rounds(counter, body, rounds, (count, at, cells[2]))?;
         self.out.routine.here(head);
         self.out.routine.jump_if_not_below(count, rounds, end);
         if self.jumps(number).taken {
@@ -227,13 +242,23 @@ impl Lower<'_> {
     }
 
     /// Has a counter begin, and says how many rounds there are, between bounds that are one for all.
-    pub(super) fn begin_count(&mut self, counter: Value, bounds: [Cell; 3]) -> Done<Counted> {
+    pub(super) fn begin_count(&mut self, counter: Value, bounds: [Cell; 3], step: Value) -> Done<Counted> {
         let dtype = self.form.dtype(counter);
         self.flush()?;
         let (head, end, next) =
             (self.out.routine.target(), self.out.routine.target(), self.out.routine.target());
         let (count, rounds) = (self.out.layout.one(), self.out.layout.one());
-        self.call(Call::Rounds(Round { bounds, dtype, rounds }));
+        let step = self.shapes.constants[step.number()].map(bits);
+        match step.map(u64::cast_signed) {
+            // As wide as cells are, the distance does not wrap.
+            Some(step @ (1 | -1)) => {
+                let [start, end, _] = bounds;
+                let (from, to) = if step == 1 { (start, end) } else { (end, start) };
+                self.out.routine.scalar(Number::Maximum, stored(dtype)?, rounds, from, to);
+                self.out.routine.scalar(Number::Subtract, Kind::U64, rounds, rounds, from);
+            }
+            _ => self.call(Call::Rounds(Round { bounds, dtype, rounds })),
+        }
         self.out.routine.number(count, 0);
         let cell = self.define_one(counter);
         self.out.routine.copy(cell, bounds[0]);
@@ -241,14 +266,14 @@ impl Lower<'_> {
     }
 
     /// A loop that counts between bounds that items differ in.
-    fn begin_each(&mut self, number: usize, counter: Value, bounds: [Value; 3]) -> Done {
+    fn begin_each(&mut self, number: usize, counter: Value, bounds: [Value; 3], body: &[Statement]) -> Done {
         let dtype = self.form.dtype(counter);
         let (mut cells, mut same, mut spread) = ([Cell(0); 3], [false; 3], Vec::new());
         for (at, bound) in bounds.into_iter().enumerate() {
             (cells[at], same[at]) = match self.shape(bound) {
                 Shape::One => (self.cell(bound)?, true),
                 Shape::Lanes => (self.in_memory(bound)?, false),
-                Shape::Follow(_) => {
+                Shape::Follow { .. } => {
                     let (cell, current) = (self.out.layout.lanes(dtype.size()), self.current(bound)?);
                     self.store(Place::Lanes(cell), current)?;
                     self.flush()?;
@@ -257,29 +282,47 @@ impl Lower<'_> {
                 }
             };
         }
-        let (count, each) = (self.out.layout.one(), self.out.layout.lanes(8));
-        let cell = self.out.layout.lanes(dtype.size());
-        let first = self.current(bounds[0])?;
-        self.store(Place::Lanes(cell), first)?;
-        self.call(Call::Each(Each { bounds: cells, same, dtype, rounds: each }));
+        let (count, each, least) = (self.out.layout.one(), self.out.layout.lanes(8), self.out.layout.one());
+        self.call(Call::Each(Each { bounds: cells, same, dtype, rounds: each, least }));
+        self.out.routine.number(count, 0);
+        let cell = if self.shape(counter) == Shape::Lanes {
+            let (cell, first) = (self.out.layout.lanes(dtype.size()), self.current(bounds[0])?);
+            self.store(Place::Lanes(cell), first)?;
+            self.values[counter.number()] = Kept { cell: Some(cell), alive: true, ..Kept::default() };
+            cell
+        } else {
+            let (first, cell) = (self.cell(bounds[0])?, self.define_one(counter));
+            self.out.routine.copy(cell, first);
+            cell
+        };
         self.released.extend(spread);
         self.flush()?;
-        self.out.routine.number(count, 0);
-        self.values[counter.number()] = Kept { cell: Some(cell), alive: true, ..Kept::default() };
         let (head, end, next) =
             (self.out.routine.target(), self.out.routine.target(), self.out.routine.target());
         let masks = self.masks.len();
         let taken = self.jumps(number).taken;
         self.loop_masks(taken, end)?;
-        let whole = self.masks[masks].cell;
+        if self.shape(counter) != Shape::Lanes {
+            let step = self.cell(bounds[2])?;
+            self.rounds(counter, body, least, (count, cell, step))?;
+        }
+        let (whole, inside) = (self.masks[masks].cell, self.out.routine.target());
         self.out.routine.here(head);
+        if !taken && !self.jumps(number).leave {
+            // Nobody has left yet.
+            let fewer = self.out.routine.target();
+            self.out.routine.jump_if_not_below(count, least, fewer);
+            self.out.routine.jump(inside);
+            self.out.routine.here(fewer);
+        }
         let (so_far, rounds) =
             (self.load(Place::One(count), Kind::I64)?, self.load(Place::Lanes(each), Kind::I64)?);
         let more = trace::step(&self.builder, (Op::Less, Dtype::I64, Dtype::Bool), &[so_far, rounds]);
         self.narrow(whole, has(more)?)?;
         self.flush()?;
         self.begin_round(end)?;
-        let kind = OpenKind::Each { head, end, next, count, each, counter: cell };
+        self.out.routine.here(inside);
+        let kind = OpenKind::Each { head, end, next, count, each, least, counter: cell };
         self.open.push(Open { number, kind, masks });
         self.outs.push(Out::Here(next));
         Ok(())

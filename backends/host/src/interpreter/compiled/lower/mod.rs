@@ -9,10 +9,11 @@
 //! y = a*x + b; if c { z = y }      block: load x, multiply, add, store y │ test c │ block: load y, …
 //! ```
 //! Every value has a [`Shape`], of which all else follows: `One` is a number in a cell, `Follow` the first
-//! item's number, `Lanes` a cell of [`GANG`](super::memory::GANG) elements. A cell is given back behind the
+//! item's number, `Lanes` a cell with an element of each. A cell is given back behind the
 //! block in which its value was needed last.
 //!
-//! `apply` has operations, `access` loads and stores, `control` branches, loops and jumps. What has no code
+//! `apply` has operations, `access` loads and stores, `control` branches, loops and jumps, `rounds` loops that
+//! stay in registers. What has no code
 //! answers [`Unsupported`], and the kernel is interpreted: so a new case may be added alone. Nothing here is
 //! unsafe; what is wrong here is wrong code, which the comparison with the interpreter has to find.
 
@@ -20,13 +21,17 @@ mod access;
 mod apply;
 mod atomic;
 mod control;
+mod rounds;
 mod together;
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 
 use stridewise_core::Dtype;
 use stridewise_core::kernel::{Form, Kernel, MemoryOrder, Parameter, Part, Statement, StatementKind, Value};
-use stridewise_native::{Builder, Cell, Elements, Kind, Level, Place, Routine, Target};
+use stridewise_native::{
+    Active, Builder, Cell, Elements, Found, Grid, Index, Kind, Level, Place, Routine, Target,
+};
 
 use super::memory::{Given, Layout, bits};
 use super::shapes::{Jumps, Shape, Shapes, Unsupported, is_at_end};
@@ -119,13 +124,15 @@ enum OpenKind {
         rounds: Cell,
         step: Option<Cell>,
     },
-    /// A loop that counts between bounds that items differ in: each item's rounds, and its counter.
+    /// A loop that counts between bounds that items differ in: each item's rounds, how many all have at least,
+    /// and the counter, which may be one of lanes.
     Each {
         head: Target,
         end: Target,
         next: Target,
         count: Cell,
         each: Cell,
+        least: Cell,
         counter: Cell,
     },
     Call {
@@ -136,9 +143,8 @@ enum OpenKind {
 /// A store that is under way: what is written is in the block.
 struct Pending {
     elements: Elements,
-    mask: Option<Cell>,
-    copies: Cell,
-    address: Cell,
+    active: Option<Active>,
+    place: Found,
 }
 
 pub(super) struct Lowered {
@@ -169,6 +175,8 @@ pub(super) struct Lower<'a> {
     open: Vec<Open>,
     masks: Vec<Mask>,
     outs: Vec<Out>,
+    /// Numbers that follow the ids, kept between bounds.
+    near: HashMap<usize, Index>,
     /// The region that is being written, of a kernel whose items meet.
     region: Option<Region>,
     count: usize,
@@ -180,17 +188,26 @@ fn has<T>(found: Option<T>) -> Done<T> {
     found.ok_or(Unsupported::Refused)
 }
 
-/// Makes a routine of a kernel.
-pub(super) fn lower(kernel: &Kernel, shapes: &Shapes, level: Level, tuning: &Tuning) -> Done<Lowered> {
-    let form = kernel.form();
+/// Makes a routine of a kernel, for so many items at most.
+pub(super) fn lower(
+    kernel: &Kernel,
+    shapes: &Shapes,
+    gang: usize,
+    level: Level,
+    tuning: &Tuning,
+) -> Done<Lowered> {
+    let (form, layout) = (kernel.form(), Layout::new(gang, shapes.rows));
     let mut lower = Lower {
         kernel,
         form,
         shapes,
         tuning,
         out: Lowered {
-            routine: Routine::new(level),
-            layout: Layout::new(),
+            routine: match layout.rows {
+                Some([_, rows]) => Routine::new(level).in_rows(Grid { columns: layout.counts[1], rows }),
+                None => Routine::new(level),
+            },
+            layout,
             calls: Vec::new(),
             stops: Vec::new(),
         },
@@ -205,6 +222,7 @@ pub(super) fn lower(kernel: &Kernel, shapes: &Shapes, level: Level, tuning: &Tun
         open: Vec::new(),
         masks: Vec::new(),
         outs: Vec::new(),
+        near: HashMap::new(),
         region: None,
         count: 0,
     };
@@ -305,8 +323,8 @@ impl Lower<'_> {
         if builder.stores() > 0 {
             self.out.routine.block(&builder, &places).map_err(|_| Unsupported::Refused)?;
         }
-        if let Some(Pending { elements, mask, copies, address }) = self.pending.take() {
-            self.out.routine.scatter(&elements, mask, copies, address);
+        if let Some(Pending { elements, active, place }) = self.pending.take() {
+            self.out.routine.scatter(&elements, active, place);
         }
         for (cell, size) in std::mem::take(&mut self.released) {
             self.out.layout.release(cell, size);
@@ -348,17 +366,18 @@ impl Lower<'_> {
             match self.shape(value) {
                 Shape::One => self.load(Place::One(cell), kind)?,
                 Shape::Lanes => self.load(Place::Lanes(cell), kind)?,
-                Shape::Follow(step) => {
-                    let [halves, wholes] = self.out.layout.counts;
-                    let counts = if kind.size() == 4 { halves } else { wholes };
-                    let mut lanes = self.load(Place::Lanes(counts), kind)?;
-                    if step != 1 {
+                Shape::Follow { item, row } => {
+                    let mut sum = self.load(Place::One(cell), kind)?;
+                    for (counts, step) in self.out.layout.steps(kind.size(), item, row) {
+                        let mut lanes = self.load(Place::Lanes(counts), kind)?;
                         let builder = self.builder.get_mut();
-                        let factor = has(builder.number(kind, f64::from(step)))?;
-                        lanes = has(builder.multiply(lanes, factor))?;
+                        if step != 1 {
+                            let factor = has(builder.number(kind, f64::from(step)))?;
+                            lanes = has(builder.multiply(lanes, factor))?;
+                        }
+                        sum = has(builder.add(sum, lanes))?;
                     }
-                    let first = self.load(Place::One(cell), kind)?;
-                    has(self.builder.get_mut().add(first, lanes))?
+                    sum
                 }
             }
         };
@@ -420,8 +439,8 @@ impl Lower<'_> {
             StatementKind::While { condition, .. } => {
                 return self.begin_while(number, *condition, &statement.at);
             }
-            StatementKind::For { counter, start, end, step, .. } => {
-                return self.begin_for(number, *counter, [*start, *end, *step]);
+            StatementKind::For { counter, start, end, step, body } => {
+                return self.begin_for(number, *counter, [*start, *end, *step], body);
             }
             StatementKind::Call { .. } => {
                 self.flush()?;

@@ -168,7 +168,7 @@ impl Lower<'_> {
     pub(super) fn begin_for_together(&mut self, number: usize, counter: Value, bounds: [Value; 3]) -> Done {
         let cells = [self.agreed(bounds[0])?, self.agreed(bounds[1])?, self.agreed(bounds[2])?];
         // Each gang counts for itself; it is the first one's numbers that decide.
-        let Counted { head, end, next, count, rounds } = self.begin_count(counter, cells)?;
+        let Counted { head, end, next, count, rounds } = self.begin_count(counter, cells, bounds[2])?;
         let masks = self.masks.len();
         self.head_together(number, (head, end))?;
         self.out.routine.jump_if_not_below(count, rounds, end);

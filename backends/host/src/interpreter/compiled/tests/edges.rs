@@ -1,7 +1,7 @@
 //! What is at the edge of what a compiled kernel may meet.
 //!
 //! The interpreter is the oracle (`same`): both run the kernel on the same arguments, and their results are
-//! compared. Lengths are those around a gang: 1, 127, 128, 129.
+//! compared. Lengths are those around gangs of 128, 256 and 512.
 
 use stridewise_core::Op;
 use stridewise_core::kernel::{Coordinate::*, Level::*};
@@ -44,7 +44,7 @@ fn loops_that_all_items_leave_by_returning_end() {
             }
             Ok(())
         });
-        for len in [1, 127, 128, 129, 300] {
+        for len in [1, 127, 128, 129, 300, 512, 513] {
             let given = [ints(len, |i| (i % 41) as i32), ints(len, |_| -1)];
             same(&kernel, &NdRange::of(&[len]), &given, "leaves");
         }
@@ -68,7 +68,7 @@ fn arrays_that_are_the_same_array() {
         let product = k.binary(Op::Multiply, again, before)?;
         k.store(out, [i], product)
     });
-    for len in [1, 127, 128, 129, 1000] {
+    for len in [1, 127, 128, 129, 256, 257, 511, 513, 1000] {
         let given = [ints(len, |i| i as i32 + 7), Given::Again(0), ints(len, |_| 0)];
         same(&kernel, &NdRange::of(&[len]), &given, "same");
     }
@@ -407,7 +407,7 @@ fn private_and_constant_arrays() {
         let sum = k.binary(Op::Add, sum, before)?;
         k.store(out, [i], sum)
     });
-    for len in [1, 127, 128, 129, 1000] {
+    for len in [1, 127, 128, 129, 256, 257, 511, 513, 1000] {
         let given = [ints(len, |i| (i as i32).wrapping_mul(77) >> 2), ints(len, |_| -1)];
         same(&kernel, &NdRange::of(&[len]), &given, "own");
         same(&kernel, &NdRange::in_groups(&[len], &[100]).partial(), &given, "own, in groups");

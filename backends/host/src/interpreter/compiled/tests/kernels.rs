@@ -41,7 +41,7 @@ fn saxpy(early: bool) -> Kernel {
 fn guarded_items_of_any_number() {
     for early in [false, true] {
         let kernel = saxpy(early);
-        for len in [1, 7, 8, 100, 127, 128, 129, 1000, 5000] {
+        for len in [1, 7, 8, 100, 127, 128, 129, 511, 512, 513, 1000, 5000] {
             for bound in [0, len / 2, len] {
                 let mut rng = Rng(len as u64);
                 let mut array = || Given::Array(Array::random(Dtype::F32, &[len], &mut rng));
@@ -58,7 +58,7 @@ fn guarded_items_of_any_number() {
 }
 
 /// `out[i, j] = Σ a[i, k] · b[k, j]`, by indices of some dtype.
-fn product(dtype: Dtype, index: Dtype) -> Kernel {
+pub(super) fn product(dtype: Dtype, index: Dtype) -> Kernel {
     build("product", 2, |k| {
         let (a, b) = (k.global("a", dtype, 2, false)?, k.global("b", dtype, 2, false)?);
         let out = k.global("out", dtype, 2, true)?;
@@ -267,5 +267,34 @@ fn what_there_is_no_code_for_is_interpreted() {
             assert_eq!(found.err(), Some(why), "{kernel}");
         }
         assert!(compile(&saxpy(true), &tuning).is_ok());
+    }
+}
+
+/// Of a branch that all items take alike, those who leave the kernel in one block do nothing of the other one.
+#[test]
+fn items_leave_in_a_block_that_all_come_to() {
+    let kernel = build("leaves", 1, |k| {
+        let (out, some) = (k.global("out", Dtype::I32, 1, true)?, k.scalar("some", Dtype::I64)?);
+        let (first, behind) = (k.scalar("first", Dtype::I64)?, k.global("behind", Dtype::I32, 1, true)?);
+        let i = k.index(Global, Id(0))?;
+        let positive = k.binary(Op::Greater, some, 0)?;
+        k.if_(positive)?;
+        let leaves = k.binary(Op::GreaterEqual, i, first)?;
+        k.if_(leaves)?;
+        k.return_(None)?;
+        k.end()?;
+        k.store(out, [i], 1)?;
+        k.else_()?;
+        k.store(out, [i], 2)?;
+        k.end()?;
+        k.store(behind, [i], 3)
+    });
+    for len in [1, 8, 130] {
+        for (some, first) in [(1, 0), (1, 4), (0, 0)] {
+            let array = || Given::Array(Array::new(Dtype::I32, &[len], |_| Scalar::I32(-1)));
+            let given =
+                [array(), Given::Scalar(Scalar::I64(some)), Given::Scalar(Scalar::I64(first)), array()];
+            same(&kernel, &NdRange::of(&[len]), &given, "leaves");
+        }
     }
 }

@@ -5,6 +5,8 @@ mod edges;
 mod groups;
 mod kernels;
 mod random;
+mod rows;
+mod times;
 
 use smallvec::SmallVec;
 use stridewise_core::kernel::{Kernel, KernelArgument, KernelLaunch, NdRange, Space};
@@ -13,7 +15,7 @@ use stridewise_core::{Dtype, Error, Scalar};
 
 use super::super::run_kernel;
 use super::compiler::{self, Switch};
-use super::{Unsupported, compile};
+use super::{Program, Unsupported};
 use crate::kernels::Tuning;
 use crate::kernels::tests::fenced::Fenced;
 use crate::kernels::tests::{Rng, canonical, value};
@@ -77,14 +79,16 @@ fn tunings() -> impl Iterator<Item = Tuning> {
     isas.flat_map(|isa| [1, 3].map(|threads| Tuning { isa, threads, last_cache_bytes: 1 << 25 }))
 }
 
-/// What a launch makes of the arrays.
-fn launch(
-    kernel: &Kernel,
-    range: &NdRange,
-    given: &[Given],
-    tuning: &Tuning,
-    switch: Switch,
-) -> Result<Vec<Vec<[u8; 16]>>, Error> {
+/// A kernel's code for one row of items at a time, where that for several can be made, too.
+fn compile(kernel: &Kernel, tuning: &Tuning) -> Result<Program, Unsupported> {
+    if kernel.is_grouped() && kernel.form().dims > 1 {
+        super::compile(kernel, tuning, true)?;
+    }
+    super::compile(kernel, tuning, false)
+}
+
+/// A launch, and the arrays that it works on.
+fn prepared(kernel: &Kernel, range: &NdRange, given: &[Given]) -> (KernelLaunch, Vec<(Dtype, Fenced)>) {
     let (mut memory, mut arguments) = (Vec::new(), Vec::<KernelArgument>::new());
     for given in given {
         arguments.push(match given {
@@ -114,6 +118,18 @@ fn launch(
         time_limit: None,
         ends: false,
     };
+    (launch, memory)
+}
+
+/// What a launch makes of the arrays.
+fn launch(
+    kernel: &Kernel,
+    range: &NdRange,
+    given: &[Given],
+    tuning: &Tuning,
+    switch: Switch,
+) -> Result<Vec<Vec<[u8; 16]>>, Error> {
+    let (launch, mut memory) = prepared(kernel, range, given);
     // SAFETY: the arguments are those of the kernel, in memory of their own.
     compiler::forced(switch, || unsafe { run_kernel(&launch, tuning) })?;
     let elements = |(dtype, memory): &mut (Dtype, Fenced)| {

@@ -99,7 +99,11 @@ impl Generator {
     fn index(&mut self) -> Result<Value> {
         let offset = self.rng.pick(&[0, 0, 1, -1, 7, -200, i64::MAX, i64::MIN]);
         let place = self.rng.pick(&self.place);
-        Ok(match self.rng.below(6) {
+        Ok(match self.rng.below(7) {
+            6 => {
+                let place = self.k.binary(Op::Add, place, Scalar::I64(self.rng.pick(&[0, -3, 40])))?;
+                self.near(place)?
+            }
             0 | 1 => self.k.binary(Op::Add, place, Scalar::I64(offset))?,
             2 => {
                 let factor = self.rng.pick(&[2, -1, 3, 0]);
@@ -119,6 +123,23 @@ impl Generator {
         })
     }
 
+    /// An index that is kept above a number, below one, or both.
+    fn near(&mut self, index: Value) -> Result<Value> {
+        let mut kept = index;
+        for _ in 0..1 + self.rng.below(2) {
+            let (op, bound) = self.rng.pick(&[
+                (Op::Maximum, 0),
+                (Op::Maximum, -2),
+                (Op::Maximum, 5),
+                (Op::Minimum, 4),
+                (Op::Minimum, 70),
+                (Op::Minimum, -1),
+            ]);
+            kept = self.k.binary(op, kept, Scalar::I64(bound))?;
+        }
+        Ok(kept)
+    }
+
     fn condition(&mut self) -> Result<Operand> {
         if self.rng.below(3) == 0 {
             return self.operand(Dtype::Bool);
@@ -131,7 +152,7 @@ impl Generator {
 
     fn statement(&mut self) -> Result<()> {
         let deep = self.depth > 3;
-        match self.rng.below(if deep { 15 } else { 23 }) {
+        match self.rng.below(if deep { 15 } else { 25 }) {
             0..5 => {
                 let op = self.rng.pick(Op::ALL);
                 let dtype = if self.rng.below(6) == 0 { Dtype::Bool } else { self.dtype() };
@@ -218,6 +239,7 @@ impl Generator {
             }
             20 => self.counted_loop()?,
             21 => self.while_loop()?,
+            22 | 23 => self.straight_loop()?,
             _ => self.call()?,
         }
         Ok(())
@@ -262,6 +284,93 @@ impl Generator {
         }
         let round = self.k.for_(bounds[0], bounds[1], bounds[2])?;
         self.rounds(round)
+    }
+
+    /// A loop that loads elements by indices which change by equal steps, and sets variables: what may stay in
+    /// registers. It begins at a number, or at the item's own place.
+    fn straight_loop(&mut self) -> Result<()> {
+        let dtype = self.rng.pick(&[Dtype::I32, Dtype::I64, Dtype::I64]);
+        let number = |n: i64| Scalar::I64(n).cast(dtype);
+        let place = self.rng.pick(&self.place);
+        let place = self.k.cast(place, dtype)?;
+        let (start, end, step) = self.rng.pick(&[(0, 5, 1), (0, 70, 1), (4, -1, -1), (1, 40, 3), (0, 3, 1)]);
+        let (mut start, mut end) = (self.k.get(number(start))?, self.k.get(number(end))?);
+        let step = match self.rng.below(3) {
+            0 => {
+                let scalar = self.values.iter().find(|(_, found)| *found == dtype).map(|&(value, _)| value);
+                let scalar = scalar.unwrap_or(place);
+                let some = self.k.binary(Op::BitwiseAnd, scalar, number(3))?;
+                self.k.binary(Op::Add, some, number(1))?
+            }
+            _ => self.k.get(number(step))?,
+        };
+        match self.rng.below(4) {
+            0 => start = place,
+            1 => end = self.k.binary(Op::Add, place, end)?,
+            2 => {
+                start = place;
+                end = self.k.binary(Op::Add, place, end)?;
+            }
+            _ => {}
+        }
+        // A variable that holds a number of the round, as that of a loop which a language counts by a variable.
+        let held = self.k.variable(&format!("held{}", self.k.form().variables.len()), Dtype::I64)?;
+        self.k.set(held, Scalar::I64(7))?;
+        let round = self.k.for_(start, end, step)?;
+        let mut wide = self.k.cast(round, Dtype::I64)?;
+        let visible = self.values.len();
+        let holds = self.rng.below(4);
+        if holds == 3 {
+            let before = self.k.get(held)?;
+            self.values.push((before, Dtype::I64));
+        }
+        if holds > 0 {
+            self.k.set(held, wide)?;
+            wide = self.k.get(held)?;
+        }
+        if holds > 1 {
+            let twice = self.k.binary(Op::Multiply, wide, Scalar::I64(2))?;
+            self.k.set(held, twice)?;
+        }
+        for _ in 0..1 + self.rng.below(4) {
+            let (object, dtype) = match self.rng.below(5) {
+                0 => self.rng.pick(&self.own),
+                _ => self.rng.pick(&self.inputs),
+            };
+            let mut indices = Vec::new();
+            for axis in 0..self.place.len() {
+                let place = self.place[axis];
+                let factor = self.rng.pick(&[1, 1, 1, -1, 2, i64::MIN]);
+                let some = self.k.binary(Op::Multiply, wide, Scalar::I64(factor))?;
+                indices.push(match self.rng.below(7) {
+                    0 => place,
+                    1 => wide,
+                    5 => {
+                        let moved = self.k.binary(Op::Add, place, some)?;
+                        self.near(moved)?
+                    }
+                    6 => self.near(some)?,
+                    2 => self.k.binary(Op::Subtract, place, some)?,
+                    3 => self.k.binary(Op::Add, some, place)?,
+                    _ => self.k.binary(Op::Add, some, Scalar::I64(1))?,
+                });
+            }
+            let element = self.k.load(object, indices)?;
+            self.values.push((element, dtype));
+            let set: Vec<(Variable, Dtype)> =
+                self.variables.iter().copied().filter(|(_, found)| *found == dtype).collect();
+            if !set.is_empty() {
+                let variable = self.rng.pick(&set).0;
+                let op = self.rng.pick(&[Op::Add, Op::Multiply, Op::Subtract, Op::Maximum]);
+                let operand = self.operand(dtype)?;
+                let sum = self.k.binary(op, operand, element)?;
+                self.k.set(variable, sum)?;
+            }
+        }
+        self.values.truncate(visible);
+        self.k.end()?;
+        let last = self.k.get(held)?;
+        self.add(last)
     }
 
     /// The statements of a loop that counts, and its end.
@@ -367,7 +476,11 @@ fn kernel(seed: u64, meets: bool) -> Result<(Kernel, NdRange, Vec<Given>)> {
     let mut range = NdRange::of(&extents);
     if grouped {
         let most = if meets { 300 } else { 40 };
-        let group: Vec<usize> = extents.iter().map(|&extent| 1 + rng.below(extent.min(most))).collect();
+        let mut group: Vec<usize> = extents.iter().map(|&extent| 1 + rng.below(extent.min(most))).collect();
+        // Rows of whole vectors, several of which are computed together.
+        if dims > 1 && rng.below(2) == 0 {
+            group[dims - 1] = rng.pick(&[8, 16, 24, 64]).min(extents[dims - 1]);
+        }
         range = NdRange::in_groups(&extents, &group).partial();
         for index in
             [k.index(Local, LinearId)?, k.index(Group, Id(0))?, k.index(Local, Range(dims as u8 - 1))?]

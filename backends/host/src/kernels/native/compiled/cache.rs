@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
 
+use stridewise_core::observe::{self, Doing};
 use stridewise_core::sync::Mutex;
 use stridewise_native::{Code, Refused};
 
@@ -86,6 +87,20 @@ pub(crate) fn switch() -> Switch {
     })
 }
 
+/// Whether processors that have AVX-512 run code of it, where the environment does not say so, rather than that of AVX2, which they
+/// have, too.
+const WIDE: bool = cfg!(test);
+
+/// Whether code is of AVX-512 where the processor has it.
+pub(super) fn is_wide() -> bool {
+    static IS_WIDE: OnceLock<bool> = OnceLock::new();
+    *IS_WIDE.get_or_init(|| match std::env::var(NATIVE_VARIABLE).as_deref() {
+        Ok("avx2") => false,
+        Ok("avx512") => true,
+        _ => WIDE,
+    })
+}
+
 /// Why the system once gave no code; then nobody asks it again.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
@@ -149,7 +164,9 @@ impl Functions {
         if seen.is_some() {
             return None;
         }
+        let seen = observe::span(Doing::Compile, "a program", 0, 0);
         let code = compile();
+        drop(seen);
         if code.as_ref().is_err_and(|why| *why == Refused::Executable) {
             refuse();
         }

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use smallvec::SmallVec;
-use stridewise_core::backend::Finding;
-use stridewise_core::{Arg, Dtype, MAX_STEPS, Op, Step};
+use stridewise_core::backend::{Arg, Finding, MAX_STEPS, ProgramStep};
+use stridewise_core::{Dtype, Op};
 use stridewise_native::{Builder, Code, LEAST_STREAMED, Level, Refused, Value, compile};
 
-use super::super::code::Access;
+use super::super::moving::space::Access;
 use super::{Asked, MOST_OPERANDS, NATIVE_VARIABLE, Stretch};
 use crate::simd::Isa;
 use cache::{Key, Switch};
@@ -31,10 +31,6 @@ pub(crate) mod compiler {
 /// compile.
 const SAVED_PS: usize = 40;
 const COMPILE_PS: usize = 40_000_000;
-
-/// Whether processors that have AVX-512 run code of it, not that of AVX2, which they have, too. What is written for it is read back by
-/// a disassembler; until the tests have run on such a processor, only they do.
-const WIDE: bool = cfg!(test);
 
 /// The functions of a stretch.
 #[derive(Clone)]
@@ -85,13 +81,13 @@ impl Function {
 pub(crate) fn level(isa: Isa) -> Option<Level> {
     match isa {
         Isa::Scalar => None,
-        Isa::Avx512 if WIDE => Some(Level::Avx512),
+        Isa::Avx512 if cache::is_wide() => Some(Level::Avx512),
         Isa::Avx2 | Isa::Avx512 => Some(Level::Avx2),
     }
 }
 
 /// Whether the compiler has a step; known after the first question.
-fn has(step: &Step, level: Level) -> bool {
+fn has(step: &ProgramStep, level: Level) -> bool {
     const DTYPES: usize = Dtype::ALL.len();
     static KNOWN: [[[AtomicU8; DTYPES]; DTYPES]; 2 * Op::ALL.len()] =
         [const { [const { [const { AtomicU8::new(0) }; DTYPES] }; DTYPES] }; 2 * Op::ALL.len()];
@@ -109,7 +105,7 @@ fn has(step: &Step, level: Level) -> bool {
 }
 
 /// The step of elements that are loaded.
-fn alone(builder: &RefCell<Builder>, step: &Step) -> Option<Value> {
+fn alone(builder: &RefCell<Builder>, step: &ProgramStep) -> Option<Value> {
     let mut operands = SmallVec::<[Value; 3]>::new();
     for k in 0..step.operands().len() {
         let dtype = if step.op == Op::Where && k == 0 { Dtype::Bool } else { step.dtype };
@@ -192,7 +188,8 @@ fn stretch(asked: &Asked<'_>, level: Level, members: u32, once: &[bool], switch:
             }
         }
         let needed = |arg: &Arg| *arg == Arg::Step(s as u8);
-        let outside = |(t, other): (usize, &Step)| !is_member(t) && other.operands().iter().any(needed);
+        let outside =
+            |(t, other): (usize, &ProgramStep)| !is_member(t) && other.operands().iter().any(needed);
         if program.outputs().iter().any(needed) || steps.iter().enumerate().any(outside) {
             writes.push(u8::try_from(s).ok()?);
         }
@@ -283,6 +280,12 @@ pub(crate) fn finding() -> Finding {
     match value.as_deref() {
         None => Finding::fine(NATIVE_VARIABLE, format!("not set: programs and kernels are compiled; {text}")),
         Some("0") => Finding::fine(NATIVE_VARIABLE, "0: programs and kernels are interpreted"),
+        Some(level @ ("avx2" | "avx512")) => Finding::fine(
+            NATIVE_VARIABLE,
+            format!(
+                "{level}: programs and kernels are compiled, where the processor has AVX-512 to that level; {text}"
+            ),
+        ),
         Some("1") => Finding::fine(NATIVE_VARIABLE, format!("1: programs and kernels are compiled; {text}")),
         Some("always") => Finding::fine(
             NATIVE_VARIABLE,

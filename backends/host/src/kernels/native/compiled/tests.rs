@@ -1,6 +1,9 @@
 //! Compiled steps against the functions that they replace, bit by bit, and whole programs against the oracle.
 
-use stridewise_core::{Family, LaunchPlan, Operand, Program, ProgramBuilder, Scalar};
+use stridewise_core::{
+    Scalar,
+    backend::{Family, LaunchPlan, Operand, Program, ProgramBuilder},
+};
 
 use super::super::super::tests::fenced::Fenced;
 use super::super::super::tests::random::{self, long_program};

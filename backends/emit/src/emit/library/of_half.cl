@@ -1,0 +1,5 @@
+static inline float sw_half_ushort(const ushort x)
+{
+$of_half
+    return y;
+}

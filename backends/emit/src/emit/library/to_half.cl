@@ -1,0 +1,5 @@
+static inline ushort sw_half_float(const float x)
+{
+$to_half
+    return y;
+}

@@ -1,0 +1,141 @@
+"""dpctl's names for what devices belong to and for what they are: platforms, kinds as enumerations, and its spelling of the classes.
+
+Imported when one of its names is asked for.
+"""
+
+import enum as _enum
+import warnings as _warnings
+
+import stridewise as _sw
+
+from ._arguments import explained as _explained
+
+__all__ = [
+    "Platform", "SyclContext", "SyclContextCreationError", "SyclDevice", "SyclDeviceCreationError", "SyclEvent", "SyclKernelInvalidRangeError",
+    "SyclKernelSubmitError", "SyclPlatform", "SyclQueue", "SyclQueueCreationError", "SyclSubDeviceCreationError", "SyclTimer",
+    "backend_type", "device_type", "event_status_type", "get_composite_devices", "get_device_cached_queue", "get_platforms",
+    "global_mem_cache_type", "lsplatform",
+]  # fmt: skip
+
+SyclContext, SyclDevice, SyclEvent, SyclQueue, SyclTimer = _sw.Context, _sw.Device, _sw.Event, _sw.Queue, _sw.Timer
+SyclDeviceCreationError = SyclSubDeviceCreationError = _sw.DeviceSelectionError
+SyclContextCreationError = SyclQueueCreationError = SyclKernelInvalidRangeError = SyclKernelSubmitError = ValueError
+
+#: Of devices, what `Device.device_type` is.
+device_type = _enum.StrEnum("device_type", [(name, name) for name in ("all", "accelerator", "automatic", "cpu", "custom", "gpu")])
+#: Of devices, what `Device.backend` is.
+backend_type = _enum.StrEnum("backend_type", [(name, name) for name in ("all", "cuda", "host", "hip", "level_zero", "opencl")])
+#: Of events, what `Event.execution_status` is.
+event_status_type = _enum.StrEnum("event_status_type", [(name, name) for name in ("unknown_status", "submitted", "running", "complete")])
+#: Of devices, what `Device.global_mem_cache_type` is.
+global_mem_cache_type = _enum.StrEnum("global_mem_cache_type", [(name, name) for name in ("indeterminate", "none", "read_only", "read_write")])
+for _kind, _text in {
+    device_type: "The kinds of devices, which are equal to their names.", backend_type: "The drivers, which are equal to their names.",
+    event_status_type: "How far work is, equal to its name.", global_mem_cache_type: "What a cache of a device's memory is for, equal to its name.",
+}.items():  # fmt: skip
+    _kind.__doc__, _kind.__module__ = _text, "stridewise"
+
+
+class Platform:
+    """The devices of one driver and maker. filter: what names one of them, as for `Device`; None: the default device. Raises
+    DeviceSelectionError where no device answers to it."""
+
+    __slots__ = ("_devices",)
+    __module__ = "stridewise"
+
+    def __init__(self, filter=None):
+        device = _sw.Device(filter).get_unpartitioned_parent_device()
+        self._devices = [each for each in _sw.get_devices() if (each.backend, each.vendor) == (device.backend, device.vendor)]
+        if device not in self._devices:
+            # A level of instructions, which a filter string alone names.
+            self._devices.append(device)
+
+    @property
+    def backend(self):
+        """The driver's name: "host", "opencl"."""
+        return self._devices[0].backend
+
+    @property
+    def name(self):
+        """The driver and who made the devices."""
+        return f"{self.backend}: {self.vendor}"
+
+    @property
+    def vendor(self):
+        """Who made the devices."""
+        return self._devices[0].vendor
+
+    @property
+    def version(self):
+        """The version of the driver."""
+        return self._devices[0].driver_version
+
+    @property
+    def default_context(self):
+        """The context of all of the devices."""
+        return _sw.Context(self._devices)
+
+    def get_devices(self, device_type="all"):
+        """The devices of a type: "all", "cpu", "gpu" or "accelerator"."""
+        known = _sw.get_devices(self.backend, str(device_type))
+        return [device for device in self._devices if device in known or device_type == "all"]
+
+    def get_composite_devices(self):
+        """Devices that others are parts of: none."""
+        return []
+
+    def print_platform_info(self, verbosity=0):
+        """Prints what the platform is; with 1 how many devices it has, with 2 what they are."""
+        verbosity = _level(verbosity)
+        print(f"Name        {self.name}\nVersion     {self.version}\nVendor      {self.vendor}\nBackend     {self.backend}")
+        if verbosity:
+            print(f"Devices     {len(self._devices)}")
+        for device in self._devices if verbosity > 1 else ():
+            print(device.describe())
+
+    def __eq__(self, other):
+        return isinstance(other, Platform) and (self.backend, self.vendor) == (other.backend, other.vendor)
+
+    def __hash__(self):
+        return hash((self.backend, self.vendor))
+
+    def __repr__(self):
+        return f'Platform("{self._devices[0].filter_string}")'
+
+
+SyclPlatform = Platform
+
+
+def _level(verbosity):
+    if verbosity not in (0, 1, 2):
+        _warnings.warn(f"`verbosity` is {verbosity!r}; expected 0, 1 or 2: 0 is taken", UserWarning, stacklevel=3)
+        return 0
+    return verbosity
+
+
+def get_platforms():
+    """The platforms of all devices."""
+    return list(dict.fromkeys(map(Platform, _sw.get_devices())))
+
+
+def lsplatform(verbosity=0):
+    """Prints what the platforms are, as `Platform.print_platform_info` does."""
+    verbosity = _level(verbosity)
+    for number, platform in enumerate(get_platforms()):
+        print(f"Platform {number}")
+        platform.print_platform_info(verbosity)
+
+
+def get_composite_devices():
+    """Devices that others are parts of: none."""
+    return []
+
+
+def get_device_cached_queue(device):
+    """The queue that is kept for a device, or for the device of a queue or context: the same one each time."""
+    if isinstance(device, _sw.Context):
+        return device.queue()
+    return _sw.Device(device).sycl_device.queue
+
+
+_explained(globals())
