@@ -104,6 +104,27 @@ fn a_limit_is_kept_to_the_byte_and_says_what_is_in_use() {
     assert_eq!(a.try_add(1.0).unwrap().get([3, 3]).unwrap(), 2.0);
 }
 
+/// An event is terminal before its callbacks have run, and one of them gives the memory back.
+#[test]
+fn memory_of_ended_work_is_waited_for_until_it_is_back() {
+    let (device, queue) = host();
+    let mib = |count: usize| count << 20;
+    device.set_memory_limit(Some(mib(2)));
+    let column = Array::<u8>::on(&queue).full([mib(1)], 1).unwrap();
+    column.wait().unwrap();
+    let (open, opened) = std::sync::mpsc::channel::<()>();
+    let gate = queue.submit_host_task(move || opened.recv().map_or(Ok(()), Ok), &[]).unwrap();
+    queue.submit_barrier(&[gate]).unwrap();
+    let sum = column.try_add(1).unwrap();
+    let event = sum.event().unwrap();
+    event.on_complete(|_| std::thread::sleep(std::time::Duration::from_millis(30)));
+    drop(sum);
+    open.send(()).unwrap();
+    event.wait().unwrap();
+    let next = UsmMemory::new(UsmKind::Shared, mib(1), &queue);
+    assert!(next.is_ok(), "{next:?}");
+}
+
 #[test]
 fn threads_together_stay_within_a_limit() {
     let (device, queue) = host();

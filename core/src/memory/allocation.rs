@@ -488,9 +488,12 @@ impl Drop for Allocation {
             }
             owner => owner,
         };
+        if matches!(owner, Owner::Pool(_)) {
+            self.device.pool().await_one();
+        }
         let device = self.device.clone();
         let free = move || match owner {
-            Owner::Pool(block) => device.pool().release(block),
+            Owner::Pool(block) => device.pool().release_awaited(block),
             Owner::Foreign(lent) => {
                 if let Place::Elsewhere(number) = lent.place {
                     registry::unregister_foreign(ptr, bytes, number);

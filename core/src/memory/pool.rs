@@ -6,9 +6,11 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
+use super::backlog::PATIENCE;
 use super::registry::Chunk;
 use super::{KindUsage, MemoryUsage, UsmKind, UsmPtr, heap, spare};
 use crate::backend::{self, Event, RawAllocation};
@@ -24,6 +26,8 @@ const SLAB_BLOCK_BYTES: usize = SLAB_BYTES / 16;
 const SLAB_BYTES: usize = 1 << 20;
 /// Retired blocks that are found busy before an allocation stops looking: work ends about in its order.
 const RETIRED_LOOKS: usize = 2;
+/// How long who waits for blocks sleeps before it looks again.
+const NAP: Duration = Duration::from_micros(100);
 
 /// What a pool has done and holds. Of what they free, threads keep a few small blocks for their next results of the same sizes;
 /// these are held for reuse, too.
@@ -100,6 +104,8 @@ struct State {
     limit_bytes: usize,
     /// Bytes that are being obtained from the device, to be in use then.
     coming_bytes: usize,
+    /// Blocks that callbacks of events are to give back.
+    awaited: usize,
 }
 
 impl State {
@@ -357,6 +363,36 @@ impl Pool {
     /// A block stays in the pool until then, so this is for pools that are never dropped.
     pub(crate) fn retire(&self, block: Block, events: Events) {
         self.lock().retired.push_back((block, events));
+    }
+
+    /// Counts a block that a callback of its work's events is to [give back](Self::release_awaited).
+    pub(crate) fn await_one(&self) {
+        self.lock().awaited += 1;
+    }
+
+    /// Takes a block back that has been awaited.
+    pub(crate) fn release_awaited(&self, block: Block) {
+        let beyond = {
+            let mut state = self.lock();
+            state.awaited -= 1;
+            Self::release_locked(&mut state, block)
+        };
+        self.free(beyond);
+    }
+
+    /// Waits for blocks whose work has ended, as events are terminal before their callbacks have run; for a moment only, as
+    /// this thread may be the one that is to run them. Whether one came back.
+    #[cold]
+    pub(crate) fn wait_for_awaited(&self) -> bool {
+        let known = self.lock().awaited;
+        let deadline = Instant::now() + PATIENCE;
+        while known > 0 && Instant::now() < deadline {
+            std::thread::sleep(NAP);
+            if self.lock().awaited < known {
+                return true;
+            }
+        }
+        false
     }
 
     /// Takes back retired blocks whose work is done, until so many were found whose work is not. What is returned is beyond the

@@ -542,7 +542,7 @@ impl Device {
     }
     /// Waits for the end of work, so that its memory is free. Whether there was any.
     pub(crate) fn wait_for_memory(&self) -> bool {
-        self.0.under_way.wait_for_one()
+        self.0.under_way.wait_for_one() || self.0.pool.wait_for_awaited()
     }
     /// Whether the device lives as long as the process.
     #[inline]
