@@ -71,7 +71,7 @@ def round(x, /, decimals=0, out=None, *, order="K"):
         return _sw.positive(x if decimals > 0 or x.dtype == _sw.bool else _to_multiples(x, 10**-decimals), out=out)
     if abs(decimals) > 300:
         # No number has so many places before or behind the point.
-        return _sw.positive(x if decimals > 0 else x * 0.0, out=out)
+        return _sw.positive(x if decimals > 0 else _sw.where(_sw.isfinite(x), x * 0.0, x), out=out)
     scale = 10.0 ** abs(decimals)
     # In 16 bits a number times a power of ten is soon infinite.
     wide = _sw.astype(x, "float32") if x.itemsize == 2 else x

@@ -44,6 +44,22 @@ const DEPTH: usize = 1 << 12;
 const DEPTHS: usize = 64;
 /// Bytes of traffic that a multiplication is worth, one in as many.
 const PER_BYTE: usize = 8;
+/// Products of each sum at most for which `gemm` packs factors at a time, and rows and columns at most to which it rounds up.
+const PACKED_DEPTH: usize = 1 << 10;
+const PACKED_LEN: usize = 64;
+/// Bytes at most that it packs on a thread, or as many as the last cache has; and that it keeps for each, a second cache.
+const PACKED_BYTES: usize = 8 << 20;
+const KEPT_BYTES: usize = 2 << 20;
+
+/// Asks for the memory in which threads pack factors of so many parts of a product, as `gemm` ends the process where there is none.
+///
+/// # Errors
+/// There is no memory for it.
+fn room_to_pack<T>(parts: usize, [rows, columns, depth]: [usize; 3], tuning: &Tuning) -> Result<()> {
+    let len = (rows.saturating_add(columns) + 2 * PACKED_LEN).saturating_mul(depth.min(PACKED_DEPTH));
+    let bytes = len.saturating_mul(size_of::<T>()).min(tuning.last_cache_bytes.max(PACKED_BYTES)) + KEPT_BYTES;
+    heap::with_capacity::<u8>("packed parts of the matrices", bytes * parts.min(tuning.threads.max(1))).map(drop)
+}
 
 /// A floating type, real or complex.
 trait Number: Copy + Send + Sync + Zeroable + Add<Output = Self> + 'static {}
@@ -154,6 +170,8 @@ impl Product {
             return unsafe { self.deep(at, parts, units, tuning) };
         }
         let (rows, columns) = self.parts(tuning.threads);
+        let part = [self.m.len.div_ceil(rows), self.n.len.div_ceil(columns), self.k.len];
+        room_to_pack::<T>(rows * columns, part, tuning)?;
         fork_join::share(rows * columns, tuning.threads, &|part| {
             let (m, n) = (cut(self.m.len, rows, part % rows), cut(self.n.len, columns, part / rows));
             let at = [A, B, OUT].map(|view| {
@@ -190,6 +208,7 @@ impl Product {
         tuning: &Tuning,
     ) -> Result<()> {
         let (m, n, size) = (self.m.len, self.n.len, size_of::<T>());
+        room_to_pack::<T>(parts, [m, n, self.k.len.div_ceil(parts)], tuning)?;
         let mut sums: Vec<T> = heap::zeroed("parts of sums", parts * m * n)?;
         let to = Address(sums.as_mut_ptr().cast());
         let steps = [n * size, size].map(usize::cast_signed);
