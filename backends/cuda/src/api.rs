@@ -16,6 +16,10 @@ pub(crate) type RawModule = *mut c_void;
 pub(crate) type RawFunction = *mut c_void;
 /// A device's number.
 pub(crate) type RawDevice = c_int;
+/// By what another process opens memory of a device (`CUipcMemHandle`).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct RawMemoryHandle(pub(crate) [u8; 64]);
 /// A function that the driver calls.
 pub(crate) type HostFunction = unsafe extern "system" fn(*mut c_void);
 
@@ -44,6 +48,11 @@ table! {
         allocate_managed = cuMemAllocManaged(pointer: *mut usize, bytes: usize, flags: c_uint);
         prefetch = cuMemPrefetchAsync(pointer: usize, bytes: usize, device: RawDevice, stream: RawStream);
         pointer_attribute = cuPointerGetAttribute(value: *mut c_void, attribute: c_int, pointer: usize);
+
+        address_range = cuMemGetAddressRange_v2(start: *mut usize, bytes: *mut usize, pointer: usize);
+        memory_handle = cuIpcGetMemHandle(handle: *mut RawMemoryHandle, pointer: usize);
+        open_memory = cuIpcOpenMemHandle_v2(pointer: *mut usize, handle: RawMemoryHandle, flags: c_uint);
+        close_memory = cuIpcCloseMemHandle(pointer: usize);
 
         copy = cuMemcpyAsync(dst: usize, src: usize, bytes: usize, stream: RawStream);
         fill_8 = cuMemsetD8Async(dst: usize, value: u8, count: usize, stream: RawStream);
@@ -148,5 +157,7 @@ pub(crate) const EVENT_BLOCKING_SYNC: c_uint = 1;
 pub(crate) const EVENT_DISABLE_TIMING: c_uint = 2;
 /// `CU_MEMHOSTALLOC_PORTABLE`: page-locked for every context.
 pub(crate) const HOST_PORTABLE: c_uint = 1;
+/// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`: a device that does not have the memory reaches it.
+pub(crate) const REACH_PEER: c_uint = 1;
 /// `CU_MEM_ATTACH_GLOBAL`.
 pub(crate) const ATTACH_GLOBAL: c_uint = 1;

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use stridewise_core::backend::sync::Section;
 use stridewise_core::backend::{
     Aspect, Backlog, Capabilities, CompiledKernel, Device, DeviceInfo, DeviceType, Event, HostAccess,
-    Language, LaunchPlan, Partition, Queue, QueueProperties, RawAllocation, Signal, SignalHandle, Source,
-    Support, UsmSupport, check_end,
+    Interprocess, Language, LaunchPlan, MemoryHandle, Partition, Queue, QueueProperties, RawAllocation,
+    Signal, SignalHandle, Source, Support, UsmSupport, check_end,
 };
 use stridewise_core::kernel::{Kernel, LaunchOptions};
 use stridewise_core::memory::{UsmKind, UsmPtr, heap};
@@ -286,6 +286,7 @@ impl CudaDevice {
         capabilities.backlog = Backlog::of_memory(memory_bytes);
         capabilities.most_stages = 3;
         capabilities.half_factors = true;
+        capabilities.interprocess = Some(Interprocess::Driver);
 
         let context = Arc::new(Context::new(api, device).map_err(tell)?);
         let shared = Shared {
@@ -415,9 +416,19 @@ impl Device for CudaDevice {
         self.shared.memory.alloc(kind, bytes, align)
     }
 
+    fn memory_handle(&self, ptr: UsmPtr) -> Result<MemoryHandle> {
+        self.shared.usable()?;
+        self.shared.memory.handle(ptr)
+    }
+
+    fn open_memory(&self, handle: &MemoryHandle, bytes: usize) -> Result<RawAllocation> {
+        self.shared.usable()?;
+        self.shared.memory.open(handle, bytes)
+    }
+
     unsafe fn free(&self, memory: RawAllocation) {
         if home().is_here() {
-            // SAFETY: the memory is from `alloc` of this device and was not freed, and no command uses it (`Device::free`).
+            // SAFETY: the memory is from `alloc` or `open_memory` of this device and was not freed, and no command uses it (`Device::free`).
             unsafe { self.shared.memory.free(memory) };
         }
     }

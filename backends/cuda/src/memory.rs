@@ -8,11 +8,11 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use stridewise_core::backend::RawAllocation;
+use stridewise_core::backend::{MemoryHandle, RawAllocation};
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Error, Result};
 
-use crate::api::{ATTACH_GLOBAL, HOST_PORTABLE, pointer};
+use crate::api::{ATTACH_GLOBAL, HOST_PORTABLE, REACH_PEER, RawMemoryHandle, pointer};
 use crate::error::{OUT_OF_MEMORY, failed};
 use crate::handle::{Context, count};
 use crate::symbols::Refused;
@@ -28,15 +28,18 @@ pub(crate) struct Memory {
     managed: bool,
     /// Whether nothing is freed any more: what uses it may still be under way.
     kept: AtomicBool,
-    /// What was allocated, by address: the address that the driver gave, the length, the kind.
+    /// What was allocated or opened, by address.
     table: RwLock<BTreeMap<usize, Entry>>,
 }
 
 #[derive(Clone, Copy)]
 struct Entry {
+    /// The address that the driver gave.
     origin: usize,
     bytes: usize,
     kind: UsmKind,
+    /// How often memory of another process is open here; 0 for what this one has allocated.
+    opened: usize,
 }
 
 /// Whose memory an address is.
@@ -79,7 +82,7 @@ impl Memory {
         count(true);
         // The provenance is the driver's: memory of a device is touched by its commands alone.
         let place = start.map_addr(|start| start.next_multiple_of(align.max(1)));
-        let entry = Entry { origin: start.addr(), bytes, kind };
+        let entry = Entry { origin: start.addr(), bytes, kind, opened: 0 };
         self.table.write().unwrap_or_else(PoisonError::into_inner).insert(place.addr(), entry);
         Ok(RawAllocation { ptr: UsmPtr::new(place), bytes, kind })
     }
@@ -126,23 +129,98 @@ impl Memory {
         Ok(std::ptr::with_exposed_provenance_mut(start))
     }
 
+    /// By what another process opens device memory.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    pub(crate) fn handle(&self, ptr: UsmPtr) -> Result<MemoryHandle> {
+        let tell = |refused| failed(refused, format!("a handle of memory at {ptr:?}"));
+        let _current = self.context.enter().map_err(tell)?;
+        let (api, mut handle) = (self.context.api, RawMemoryHandle([0; 64]));
+        let (mut start, mut bytes) = (0, 0);
+        // SAFETY: the places are live, the context is current, and the driver takes any address.
+        unsafe {
+            api.address_range(&raw mut start, &raw mut bytes, ptr.addr()).map_err(tell)?;
+            api.memory_handle(&raw mut handle, start).map_err(tell)?;
+        }
+        Ok(MemoryHandle { driver: handle.0, offset: (ptr.addr() - start) as u64 })
+    }
+
+    /// Opens memory of another process.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where it is not there any more or is smaller; what the driver reports.
+    pub(crate) fn open(&self, handle: &MemoryHandle, bytes: usize) -> Result<RawAllocation> {
+        let about = || format!("{bytes} bytes of another process");
+        let tell = |refused| failed(refused, about());
+        let _current = self.context.enter().map_err(tell)?;
+        let (api, mut origin) = (self.context.api, 0);
+        // SAFETY: the place is a live number, the context is current; bytes that are no handle are refused.
+        unsafe { api.open_memory(&raw mut origin, RawMemoryHandle(handle.driver), REACH_PEER) }
+            .map_err(tell)?;
+        count(true);
+        let close = || {
+            count(false);
+            // SAFETY: opened above, and nothing uses it. A failure leaves nothing to do.
+            let _ = unsafe { api.close_memory(origin) };
+        };
+        let (mut start, mut room) = (0, 0);
+        // SAFETY: the places are live numbers, the context is current.
+        if let Err(refused) = unsafe { api.address_range(&raw mut start, &raw mut room, origin) } {
+            close();
+            return Err(tell(refused));
+        }
+        let behind = usize::try_from(handle.offset).ok().and_then(|offset| offset.checked_add(bytes));
+        if behind.is_none_or(|behind| behind > room) {
+            close();
+            let found = format!("{}, of memory of {room}", about());
+            return Err(Error::io(
+                "handle",
+                found,
+                "memory that its process still has",
+                "send the handle anew",
+            ));
+        }
+        let place = origin + handle.offset as usize;
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let entry = Entry { origin, bytes, kind: UsmKind::Device, opened: 0 };
+        let entry = table.entry(place).or_insert(entry);
+        entry.opened += 1;
+        entry.bytes = entry.bytes.max(bytes);
+        let ptr = UsmPtr::new(std::ptr::with_exposed_provenance_mut(place));
+        Ok(RawAllocation { ptr, bytes, kind: UsmKind::Device })
+    }
+
+    /// Takes what is at an address out of the table, where it is there the last time.
+    fn forget(&self, address: usize) -> Option<Entry> {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        match table.get_mut(&address) {
+            Some(entry) if entry.opened > 1 => {
+                entry.opened -= 1;
+                Some(*entry)
+            }
+            _ => table.remove(&address),
+        }
+    }
+
     /// Frees memory.
     ///
     /// # Safety
-    /// `memory` came from [`alloc`](Self::alloc), was not freed, and no pending command touches it.
+    /// `memory` came from [`alloc`](Self::alloc) or [`open`](Self::open), was not freed, and no pending command touches it.
     pub(crate) unsafe fn free(&self, memory: RawAllocation) {
-        let entry = self.table.write().unwrap_or_else(PoisonError::into_inner).remove(&memory.ptr.addr());
-        let Some(Entry { origin, kind, .. }) = entry else { return };
+        let Some(Entry { origin, kind, opened, .. }) = self.forget(memory.ptr.addr()) else { return };
         if self.kept.load(Ordering::Acquire) {
             return;
         }
         count(false);
         let _current = self.context.enter();
         let api = self.context.api;
-        // SAFETY: the driver gave this address (`alloc`), and the entry is gone, so it is freed once; no command touches it, by this
+        // SAFETY: the driver gave this address (`alloc`, `open`), and the entry is gone, or counts one less, so it is freed once, or
+        // closed as often as opened; no command touches it, by this
         // function's contract. A failure, as of a context that is lost, leaves nothing to do.
         let _ = unsafe {
             match kind {
+                _ if opened > 0 => api.close_memory(origin),
                 UsmKind::Host => api.free_host(memory.ptr.as_ptr().with_addr(origin).cast()),
                 _ => api.free(origin),
             }

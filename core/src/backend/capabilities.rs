@@ -1,6 +1,7 @@
 //! What core asks a device before it does something with it.
 
 use super::{Backlog, Language};
+use crate::error::Error;
 use crate::memory::pointer::UsmKind;
 
 /// What host code may do with memory of a kind.
@@ -22,6 +23,28 @@ pub enum HostAccess {
 pub enum Interprocess {
     /// It is a file without a name, which the others map: for devices that work in mapped files.
     File,
+    /// The driver has handles of device memory ([`Device::memory_handle`](super::Device::memory_handle)).
+    Driver,
+}
+
+/// By what a driver opens device memory of another process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemoryHandle {
+    /// What the driver calls its handle, of what it has allocated.
+    pub driver: [u8; 64],
+    /// Where the memory begins in that, in bytes.
+    pub offset: u64,
+}
+
+/// What is said of memory whose driver has no handles.
+#[cold]
+pub(super) fn no_handles(memory: impl std::fmt::Debug) -> Error {
+    Error::unsupported(
+        "memory",
+        format!("{memory:?}"),
+        "a device whose driver has handles of memory",
+        "copy the bytes to memory of the host that other processes open",
+    )
 }
 
 /// What core asks a device before it does something with it; every answer is the device's own, and none follows from what else

@@ -62,7 +62,7 @@ mod way;
 
 pub use all::when_all;
 pub use backlog::Backlog;
-pub use capabilities::{Capabilities, HostAccess, Interprocess};
+pub use capabilities::{Capabilities, HostAccess, Interprocess, MemoryHandle};
 pub use disk::{KERNEL_CACHE_VARIABLE, KernelCache};
 pub use finding::{Finding, Health, is_switched_on};
 pub use immediate::{Elements, ElementsFn, FoldExtents, Immediate, REVERSED, SAME, SECONDS};
@@ -277,10 +277,26 @@ pub trait Device: Send + Sync {
     /// # Errors
     /// [`Error::Alloc`] when there is no memory, [`Error::Unsupported`] where the device has no memory of the kind.
     fn alloc(&self, kind: UsmKind, bytes: usize, align: usize) -> Result<RawAllocation>;
+    /// By what another process opens device memory of this one ([`Interprocess::Driver`]).
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where the driver has no such handles; what the runtime reports.
+    fn memory_handle(&self, ptr: UsmPtr) -> Result<MemoryHandle> {
+        Err(capabilities::no_handles(ptr))
+    }
+    /// So many bytes of device memory that another process has, which [`free`](Self::free) closes.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where the driver has no such handles; what the runtime reports of a handle whose memory is gone.
+    fn open_memory(&self, handle: &MemoryHandle, bytes: usize) -> Result<RawAllocation> {
+        let _ = bytes;
+        Err(capabilities::no_handles(handle.offset))
+    }
     /// Frees memory.
     ///
     /// # Safety
-    /// `memory` came from [`alloc`](Self::alloc) of this device, was not freed, and no pending command touches it.
+    /// `memory` came from [`alloc`](Self::alloc) or [`open_memory`](Self::open_memory) of this device, was not freed, and no pending
+    /// command touches it.
     unsafe fn free(&self, memory: RawAllocation);
     /// Gives the contents of free memory back to the system while keeping its addresses; a hint.
     ///

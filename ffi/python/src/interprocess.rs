@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple, PyType};
-use stridewise::{IpcHandle, UsmMemory};
+use stridewise::backend::Interprocess;
+use stridewise::{IpcHandle, Queue, UsmMemory};
 use stridewise_exchange::host::host_queue;
 
 use crate::arguments;
@@ -13,7 +14,8 @@ use crate::errors::{Fault, Result, shown};
 use crate::memory::{self, memory_of};
 use crate::namespace::placement::named_queue;
 
-/// By what another process of the same user opens shared memory of the host that this one has:
+/// By what another process of the same user opens memory that this one has: shared memory of the host, or device memory of a GPU of
+/// CUDA.
 ///
 /// >>> import stridewise as sw
 /// >>> memory = sw.IPCMemoryHandle.allocate(800)
@@ -23,10 +25,11 @@ use crate::namespace::placement::named_queue;
 /// >>> sw.usm_ndarray((100,), "float64", buffer=theirs).shape
 /// (100,)
 ///
-/// IPCMemoryHandle(usm_memory): for memory that `allocate` has made or `open` has opened, or an array on it; all of it.
-/// The handle keeps the memory until it is closed or gone: who opens it must have done so by then. What is open stays, also
-/// when the process that made the memory ends, however it does. The system has the memory until nobody has it any more;
-/// nothing of it is left over.
+/// IPCMemoryHandle(usm_memory): of the host, for memory that `allocate` has made or `open` has opened, or an array on it; of CUDA, for
+/// any device memory or array in it; all of it. The handle keeps the memory until it is closed or gone: who opens it must have done
+/// so by then. Of the host, what is open stays, also when the process that made the memory ends, however it does. The system has the
+/// memory until nobody has it any more; nothing of it is left over. Device memory is that process's: it must keep the memory until the
+/// others are done with it.
 ///
 /// The processes read and write the same bytes; to keep them from doing so at a time is theirs. Raises ValueError for other
 /// memory, TypeError for what is no memory.
@@ -59,9 +62,9 @@ impl PyIpcMemoryHandle {
         Ok(Self { handle, kept: Mutex::new(Kept::Memory(part.memory)) })
     }
 
-    /// New shared memory of the host's device, of zeros, that other processes can open.
+    /// New memory of zeros that other processes can open: shared memory of the host's device, device memory of CUDA's.
     ///
-    /// nbytes: how much. device: a Device, a Queue or a filter string of the host; queue: a Queue. Raises ValueError for less
+    /// nbytes: how much. device: a Device, a Queue or a filter string, of the host unless named; queue: a Queue. Raises ValueError for less
     /// than one byte, MemoryError, NotImplementedError for another device and where `is_available()` is False.
     #[staticmethod]
     #[pyo3(signature = (nbytes, *, device=None, queue=None))]
@@ -86,8 +89,8 @@ impl PyIpcMemoryHandle {
 
     /// The memory of a handle's bytes.
     ///
-    /// handle_bytes: what `to_bytes` gave, here or in another process. device: a Device, a Queue or a filter string of the
-    /// host. nbytes: where it is named, the bytes that the memory must have. Raises ValueError for bytes that are no handle
+    /// handle_bytes: what `to_bytes` gave, here or in another process. device: a Device, a Queue or a filter string of the device that
+    /// the memory is of; without it the host or the default device. nbytes: where it is named, the bytes that the memory must have. Raises ValueError for bytes that are no handle
     /// and for another size; OSError for a handle whose memory is not there any more, or somebody else's;
     /// NotImplementedError for another device.
     #[staticmethod]
@@ -107,6 +110,7 @@ impl PyIpcMemoryHandle {
         }
         let queue = match named_queue(device, None, None)? {
             Some(queue) => queue,
+            None if handle.interprocess() == Interprocess::Driver => Queue::default_queue()?,
             None => host_queue()?,
         };
         let memory = py.detach(|| handle.open(&queue))?;

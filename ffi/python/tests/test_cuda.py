@@ -2,6 +2,8 @@
 has a card; what holds without one always."""
 
 import gc
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -320,3 +322,43 @@ def test_what_cannot_be_decomposed_is_refused_as_on_the_host():
         sw.linalg.svd(ours(np.full((2, 2), np.nan)))
     with pytest.raises(NotImplementedError):
         sw.linalg.eig(ours(np.eye(3)))
+
+
+CHILD = """
+import sys
+import stridewise as sw
+memory = sw.IPCMemoryHandle.open(bytes.fromhex(sys.argv[1]), "cuda:gpu:0")
+x = sw.usm_ndarray((100, 50), "float32", buffer=memory)
+again = sw.IPCMemoryHandle.open(bytes.fromhex(sys.argv[1]), "cuda:gpu:0")
+assert again._pointer == memory._pointer
+assert float(x.sum()) == 100 * 50 * float(sys.argv[2]), x
+del memory, again
+x *= 2
+x.sycl_queue.wait()
+"""
+
+
+@card
+@pytest.mark.parametrize("size", [1, 64, 5000, 1 << 20])
+def test_another_process_works_on_our_arrays(size):
+    others = [sw.full((size,), 9, dtype="float32", device=DEVICE) for _ in range(3)]
+    x = sw.full((100, 50), 3, dtype="float32", device=DEVICE)
+    behind = sw.full((size,), 8, dtype="float32", device=DEVICE)
+    handle = sw.IPCMemoryHandle(x)
+    # What is asked for after the handle was made is seen all the same.
+    x += 1
+    arguments = [sys.executable, "-c", CHILD, handle.to_bytes().hex(), "4"]
+    subprocess.run(arguments, check=True)
+    assert (sw.asnumpy(x) == 8).all()
+    assert all((sw.asnumpy(other) == 9).all() for other in others) and (sw.asnumpy(behind) == 8).all()
+    with pytest.raises(ValueError, match="another process"):
+        sw.IPCMemoryHandle.open(handle.to_bytes(), DEVICE)
+    with pytest.raises(NotImplementedError, match="accelerator"):
+        sw.IPCMemoryHandle.open(handle.to_bytes(), "host")
+
+
+@card
+def test_memory_for_other_processes_is_of_zeros():
+    memory = sw.IPCMemoryHandle.allocate(4000, device=DEVICE)
+    assert memory.usm_type == "device" and memory.nbytes == 4000
+    assert (sw.asnumpy(sw.usm_ndarray(1000, "float32", buffer=memory)) == 0).all()

@@ -10,6 +10,11 @@ use crate::state::{
     StreamState, lock,
 };
 
+/// By what another process opens memory (`CUipcMemHandle`).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct MemoryHandle([u8; 64]);
+
 const NOT_READY: c_int = 600;
 const INVALID_PTX: c_int = 218;
 /// Where the handles of contexts begin, one for each device.
@@ -169,6 +174,29 @@ functions! {
     // What is given up is given up also after a fault, as the end of the process would.
     cuMemFree_v2(pointer: usize) false |guard| guard.free(pointer, false);
     cuMemFreeHost(pointer: *mut c_void) false |guard| guard.free(pointer.addr(), true);
+    cuMemGetAddressRange_v2(start: *mut usize, bytes: *mut usize, pointer: usize) true |guard| match guard.block(pointer) {
+        Some((first, len)) => {
+            put(start, first);
+            put(bytes, len)
+        }
+        None => INVALID_VALUE,
+    };
+    // A handle is the address, as there is one process: what it opens is another library's.
+    cuIpcGetMemHandle(handle: *mut MemoryHandle, pointer: usize) true |guard| match guard.memory.contains_key(&pointer) {
+        true => put(handle, MemoryHandle(std::array::from_fn(|k| pointer.to_le_bytes().get(k).copied().unwrap_or(0)))),
+        false => INVALID_VALUE,
+    };
+    cuIpcOpenMemHandle_v2(pointer: *mut usize, handle: MemoryHandle, _flags: c_uint) true |guard| {
+        let address = usize::from_le_bytes(std::array::from_fn(|k| handle.0[k]));
+        match guard.memory.contains_key(&address) {
+            true => {
+                *guard.opened.entry(address).or_default() += 1;
+                put(pointer, address)
+            }
+            false => INVALID_CONTEXT,
+        }
+    };
+    cuIpcCloseMemHandle(pointer: usize) false |guard| guard.close(pointer);
     cuMemPrefetchAsync(pointer: usize, _bytes: usize, _device: c_int, _stream: usize) true |guard| {
         match guard.kind(pointer) {
             Some(Kind::Managed) => 0,

@@ -122,6 +122,8 @@ pub(crate) struct State {
     pub(crate) violations: Vec<String>,
     pub(crate) contexts: HashMap<i32, usize>,
     pub(crate) memory: BTreeMap<usize, Block>,
+    /// How often memory of other processes is open.
+    pub(crate) opened: BTreeMap<usize, usize>,
     pub(crate) streams: HashMap<usize, StreamState>,
     pub(crate) events: HashMap<usize, EventState>,
     /// Kernels of modules, by the modules' handles; a kernel's handle is its module's and its number.
@@ -217,6 +219,7 @@ impl State {
             modules: HashMap::new(),
             handles: HashMap::new(),
             plans: HashMap::new(),
+            opened: BTreeMap::new(),
             next: 1 << 20,
             given: 0,
         }
@@ -259,7 +262,8 @@ impl State {
         let streams = self.streams.values().filter(|stream| !stream.destroyed && !stream.foreign).count();
         let events = self.events.values().filter(|event| !event.destroyed).count();
         let (modules, handles) = (self.modules.len(), self.handles.len() + self.plans.len());
-        [self.contexts.values().sum(), streams, events, modules, handles, self.memory.len()]
+        let memory = self.memory.len() + self.opened.values().sum::<usize>();
+        [self.contexts.values().sum(), streams, events, modules, handles, memory]
     }
 
     pub(crate) fn violate(&mut self, what: impl Into<String>) {
@@ -344,8 +348,27 @@ impl State {
 
     /// What an address is of, if it is in memory of the driver's.
     pub(crate) fn kind(&self, address: usize) -> Option<Kind> {
-        let (start, block) = self.memory.range(..=address).next_back()?;
-        (address - start < block.layout.size()).then_some(block.kind)
+        self.block(address).map(|(start, _)| self.memory[&start].kind)
+    }
+
+    /// Where the memory begins that an address is in, and how much it is.
+    pub(crate) fn block(&self, address: usize) -> Option<(usize, usize)> {
+        let (&start, block) = self.memory.range(..=address).next_back()?;
+        (address - start < block.layout.size()).then_some((start, block.layout.size()))
+    }
+
+    /// Closes memory of another process.
+    pub(crate) fn close(&mut self, address: usize) -> i32 {
+        match self.opened.get_mut(&address).filter(|count| **count > 0) {
+            Some(count) => {
+                *count -= 1;
+                0
+            }
+            None => {
+                self.violate("memory closed that is not open");
+                INVALID_VALUE
+            }
+        }
     }
 
     pub(crate) fn is_idle(&self, stream: usize) -> bool {

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use stridewise_core::memory::UsmMemory;
-use stridewise_core::{Queue, Scalar, UsmKind, UsmPtr};
+use stridewise_core::backend::Interprocess;
+use stridewise_core::memory::{IpcHandle, UsmMemory};
+use stridewise_core::{Error, Queue, Scalar, UsmKind, UsmPtr};
 use stridewise_cuda_stub::Stub;
 
 use crate::scenario::{QUEUES, kinds};
-use crate::setup::{device, gone, watched};
+use crate::setup::{device, gone, of_the_driver, watched};
 
 const LEN: usize = 5000;
 const LEGACY: usize = 1;
@@ -36,6 +37,53 @@ fn an_address_says_of_what_kind_it_is() {
     let live = stub.live();
     // Their memory stays.
     assert_eq!((&live[..5], live[5]), (&before[..5], before[5] + 1));
+}
+
+/// The bytes of a handle as another process would have made them.
+fn handle_of(memory: &UsmMemory, place: *mut u8, offset: u64) -> IpcHandle {
+    let mut bytes = memory.ipc_handle().unwrap().to_bytes();
+    bytes[8..12].copy_from_slice(&u32::MAX.to_le_bytes());
+    bytes[24..32].copy_from_slice(&offset.to_le_bytes());
+    bytes[32..40].copy_from_slice(&(place.addr() as u64).to_le_bytes());
+    IpcHandle::from_bytes(&bytes).unwrap()
+}
+
+#[test]
+fn memory_of_another_process_is_opened_and_closed_as_often() {
+    let stub = Stub::take();
+    let before = stub.live();
+    let theirs = stub.foreign_memory(3 * LEN);
+    watched("handles", || {
+        let queue = device().queue().unwrap();
+        let memory = UsmMemory::interprocess(LEN, &queue).unwrap();
+        assert_eq!((memory.kind(), memory.to_bytes().unwrap()), (UsmKind::Device, vec![0; LEN]));
+        let own = memory.ipc_handle().unwrap();
+        assert_eq!((own.memory_bytes(), own.interprocess()), (LEN as u64, Interprocess::Driver));
+        let error = own.open(&queue).unwrap_err();
+        assert!(matches!(&error, Error::Value(_)) && error.to_string().contains("memory itself"), "{error}");
+        let opened: Vec<UsmMemory> =
+            [256, 512, 256].map(|offset| handle_of(&memory, theirs, offset).open(&queue).unwrap()).into();
+        queue.memset(&opened[0], 0, 5, LEN, &[]).unwrap().wait().unwrap();
+        assert_eq!(opened[2].to_bytes().unwrap(), vec![5; LEN]);
+        // The second one begins 256 bytes behind the first.
+        queue.memset(&opened[1], 0, 6, 1, &[]).unwrap().wait().unwrap();
+        assert_eq!(opened[0].to_bytes().unwrap()[255..258], [5, 6, 5]);
+        drop(opened);
+        let beyond = handle_of(&memory, theirs, 2 * LEN as u64 + 1).open(&queue);
+        assert!(matches!(beyond, Err(Error::Io(_))), "{beyond:?}");
+        let gone = handle_of(&memory, theirs.wrapping_add(64), 0).open(&queue);
+        assert!(matches!(gone, Err(Error::Runtime(_))), "{gone:?}");
+        for call in ["cuIpcOpenMemHandle_v2", "cuMemGetAddressRange_v2"] {
+            let handle = handle_of(&memory, theirs, 0);
+            stub.fail(call, 1, 999);
+            assert!(of_the_driver(&handle.open(&queue).unwrap_err()), "{call}");
+        }
+        stub.fail("cuIpcGetMemHandle", 1, 999);
+        assert!(of_the_driver(&memory.ipc_handle().unwrap_err()));
+    });
+    let live = stub.live();
+    assert_eq!((&live[..5], live[5]), (&before[..5], before[5] + 1));
+    assert_eq!(stub.violations(), [""; 0]);
 }
 
 #[test]

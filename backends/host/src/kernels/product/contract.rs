@@ -57,8 +57,10 @@ const KEPT_BYTES: usize = 2 << 20;
 /// There is no memory for it.
 fn room_to_pack<T>(parts: usize, [rows, columns, depth]: [usize; 3], tuning: &Tuning) -> Result<()> {
     let len = (rows.saturating_add(columns) + 2 * PACKED_LEN).saturating_mul(depth.min(PACKED_DEPTH));
-    let bytes = len.saturating_mul(size_of::<T>()).min(tuning.last_cache_bytes.max(PACKED_BYTES)) + KEPT_BYTES;
-    heap::with_capacity::<u8>("packed parts of the matrices", bytes * parts.min(tuning.threads.max(1))).map(drop)
+    let bytes =
+        len.saturating_mul(size_of::<T>()).min(tuning.last_cache_bytes.max(PACKED_BYTES)) + KEPT_BYTES;
+    heap::with_capacity::<u8>("packed parts of the matrices", bytes * parts.min(tuning.threads.max(1)))
+        .map(drop)
 }
 
 /// A floating type, real or complex.
