@@ -1,6 +1,6 @@
 //! The driver's functions, found in `libcuda.so.1` at the first use of any device. Names and types are those of `cuda.h`.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 
 use crate::symbols::table;
 
@@ -14,6 +14,10 @@ pub(crate) type RawEvent = *mut c_void;
 pub(crate) type RawModule = *mut c_void;
 /// A function of a module.
 pub(crate) type RawFunction = *mut c_void;
+/// A graph.
+pub(crate) type RawGraph = *mut c_void;
+/// A graph that can be launched.
+pub(crate) type RawLaunchable = *mut c_void;
 /// A device's number.
 pub(crate) type RawDevice = c_int;
 /// By what another process opens memory of a device (`CUipcMemHandle`).
@@ -67,6 +71,15 @@ table! {
         synchronize_stream = cuStreamSynchronize(stream: RawStream);
         wait_event = cuStreamWaitEvent(stream: RawStream, event: RawEvent, flags: c_uint);
         launch_host = cuLaunchHostFunc(stream: RawStream, function: HostFunction, argument: *mut c_void);
+
+        begin_capture = cuStreamBeginCapture_v2(stream: RawStream, mode: c_int);
+        end_capture = cuStreamEndCapture(stream: RawStream, graph: *mut RawGraph);
+        destroy_graph = cuGraphDestroy(graph: RawGraph);
+        instantiate_graph = cuGraphInstantiateWithFlags(
+            launchable: *mut RawLaunchable, graph: RawGraph, flags: c_ulonglong,
+        );
+        destroy_launchable = cuGraphExecDestroy(launchable: RawLaunchable);
+        launch_graph = cuGraphLaunch(launchable: RawLaunchable, stream: RawStream);
 
         create_event = cuEventCreate(event: *mut RawEvent, flags: c_uint);
         destroy_event = cuEventDestroy_v2(event: RawEvent);

@@ -25,6 +25,7 @@ use crate::blas::Blas;
 use crate::clock::Clock;
 use crate::error::{failed, is_loss};
 use crate::event::CudaEvent;
+use crate::graph::Graphs;
 use crate::handle::{Context, EventObject, home};
 use crate::kernels;
 use crate::library::Given;
@@ -63,6 +64,8 @@ pub(crate) struct Shared {
     pub(crate) blas: Blas,
     /// Those for transforms and decompositions.
     pub(crate) libraries: Libraries,
+    /// Sequences that were submitted.
+    pub(crate) graphs: Graphs,
     /// Page-locked memory for copies.
     pub(crate) transfers: Transfers,
     /// The thread for what callbacks must not do.
@@ -159,9 +162,14 @@ impl Shared {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// A new stream for what is recorded and does not run in it; the context is the calling thread's.
+    pub(crate) fn stream_to_record(&self) -> Result<Stream, Refused> {
+        Stream::make(&self.context, &self.spare, false)
+    }
+
     /// A new stream.
     pub(crate) fn stream(&self) -> Result<Arc<Stream>> {
-        let made = self.context.enter().and_then(|_current| Stream::make(&self.context, &self.spare));
+        let made = self.context.enter().and_then(|_current| Stream::make(&self.context, &self.spare, true));
         let stream = Arc::new(made.map_err(|refused| self.failed(refused, "a stream"))?);
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         if streams.len() == streams.capacity() {
@@ -285,6 +293,7 @@ impl CudaDevice {
         capabilities.exchange_stream = Some(STREAM_LEGACY);
         capabilities.backlog = Backlog::of_memory(memory_bytes);
         capabilities.most_stages = 3;
+        capabilities.sequences = true;
         capabilities.half_factors = true;
         capabilities.interprocess = Some(Interprocess::Driver);
 
@@ -294,6 +303,7 @@ impl CudaDevice {
             modules: Modules::new(&info, capability),
             blas: Blas::new(given),
             libraries: Libraries::new(given),
+            graphs: Graphs::default(),
             transfers: Transfers::default(),
             worker: Worker::start()?,
             clock: Clock::default(),

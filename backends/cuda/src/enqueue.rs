@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use stridewise_core::backend::{Advice, Command, Event};
+use stridewise_core::backend::{Advice, Command, Event, Step};
 use stridewise_core::memory::UsmPtr;
 use stridewise_core::{Error, Result};
 
@@ -43,7 +43,12 @@ pub(crate) fn enqueue(
     waits: &[Arc<dyn Event>],
     profiling: bool,
 ) -> Result<Native> {
-    enqueue_ready(device, stream, &kernels::compiled(device, stream, command)?, waits, profiling)
+    let ready = {
+        let failed = |refused| device.failed(refused, "a command's kernels");
+        let _current = device.context.enter().map_err(failed)?;
+        kernels::compiled(device, stream, command)?
+    };
+    enqueue_ready(device, stream, &ready, waits, profiling)
 }
 
 fn enqueue_ready(
@@ -75,31 +80,42 @@ fn enqueue_ready(
 }
 
 /// Gives a command to the driver; the context is the calling thread's.
-fn give(device: &Arc<Shared>, stream: &Stream, command: &Ready<'_>) -> Result<()> {
-    let command = match command {
-        Ready::Plans(stages) => return kernels::give_plans(device, stream, stages),
-        Ready::User(work, kernel) => return kernels::give_call(device, stream, kernel, &work.call(), None),
-        Ready::Other(command) => *command,
-    };
+pub(crate) fn give(device: &Arc<Shared>, stream: &Stream, command: &Ready<'_>) -> Result<()> {
     match command {
-        Command::SourceKernel(launch) => module::launch(device, stream, launch),
-        // SAFETY: the ranges are valid until the event is complete (the contract of `Queue::submit`).
-        &Command::Copy { dst, src, bytes } => unsafe { transfer::copy(device, stream, dst, src, bytes) },
-        Command::Fill { dst, bytes, pattern, pattern_bytes } => {
+        Ready::Plans(stages) => kernels::give_plans(device, stream, stages),
+        Ready::User(work, kernel) => kernels::give_call(device, stream, kernel, &work.call(), None),
+        Ready::Sequence(all) => all.iter().try_for_each(|ready| give(device, stream, ready)),
+        Ready::Graph(graph) => graph.launch(device, stream),
+        Ready::Other(Command::SourceKernel(launch)) => module::launch(device, stream, launch),
+        &Ready::Step(&Step::Copy { dst, src, bytes }) | &Ready::Other(&Command::Copy { dst, src, bytes }) => {
+            // SAFETY: the ranges are valid until the event is complete (the contract of `Queue::submit`).
+            unsafe { transfer::copy(device, stream, dst, src, bytes) }
+        }
+        Ready::Step(Step::Fill { dst, bytes, pattern, pattern_bytes })
+        | Ready::Other(Command::Fill { dst, bytes, pattern, pattern_bytes }) => {
             // SAFETY: the range is valid until the event is complete (the contract of `Queue::submit`), and a multiple of the pattern,
             // as is its start (the contract of `Command::Fill`).
             unsafe { fill(device, stream, *dst, *bytes, &pattern[..*pattern_bytes]) }
         }
-        &Command::Advise { ptr, bytes, advice: Advice::Prefetch } => prefetch(device, stream, ptr, bytes),
+        &Ready::Other(&Command::Advise { ptr, bytes, advice: Advice::Prefetch }) => {
+            prefetch(device, stream, ptr, bytes)
+        }
         // The driver's memory goes where it is used when it is used.
-        Command::Barrier | Command::Advise { .. } => Ok(()),
-        other => Err(Error::unsupported(
-            "command",
-            format!("{other:?}"),
-            "a launch, copy, fill, barrier or host task",
-            "use a device of another driver, or a later version of this one",
-        )),
+        Ready::Other(Command::Barrier | Command::Advise { .. }) => Ok(()),
+        Ready::Step(step) => Err(untaken(step)),
+        Ready::Other(other) => Err(untaken(other)),
     }
+}
+
+/// What is said of a command of a later version of core.
+#[cold]
+fn untaken(command: &dyn std::fmt::Debug) -> Error {
+    Error::unsupported(
+        "command",
+        format!("{command:?}"),
+        "a launch, copy, fill, barrier or host task",
+        "use a device of another driver, or a later version of this one",
+    )
 }
 
 /// Enqueues a fill: words of one value as they are; of others the first ones, from which the rest is copied, twice as much each time.

@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use stridewise_core::backend::Home;
 
 use crate::api::{
-    Api, EVENT_BLOCKING_SYNC, EVENT_DISABLE_TIMING, RawContext, RawDevice, RawEvent, RawModule, RawStream,
-    STREAM_DEFAULT, STREAM_NON_BLOCKING,
+    Api, EVENT_BLOCKING_SYNC, EVENT_DISABLE_TIMING, RawContext, RawDevice, RawEvent, RawLaunchable,
+    RawModule, RawStream, STREAM_DEFAULT, STREAM_NON_BLOCKING,
 };
 use crate::error::NOT_READY;
 use crate::symbols::Refused;
@@ -153,6 +153,8 @@ handles! {
     EventObject RawEvent destroy_event;
     /// A module.
     ModuleObject RawModule unload_module;
+    /// A graph that can be launched; one that is under way is given up when it has ended.
+    GraphObject RawLaunchable destroy_launchable;
 }
 
 impl EventObject {

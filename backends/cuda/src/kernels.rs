@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 use stridewise_core::Result;
-use stridewise_core::backend::{Command, LaunchPlan};
+use stridewise_core::backend::{Command, LaunchPlan, Step};
 use stridewise_core::kernel::KernelLaunch;
 use stridewise_core::memory::heap;
 use stridewise_emit::user::{self, Report};
@@ -13,6 +13,8 @@ use stridewise_emit::{self as emit, Argument, Call, Dialect, Key, Target, Work};
 
 use crate::blas::Gemm;
 use crate::device::Shared;
+use crate::enqueue;
+use crate::graph::{Graph, Known};
 use crate::module::{Extents, Kernel, Values, start};
 use crate::routines::is_waited_for;
 use crate::scratch::Block;
@@ -65,7 +67,12 @@ pub(crate) enum Ready<'a> {
     /// Stages, one after the other, of plans that do not depend on each other.
     Plans(SmallVec<[Plans<'a>; 1]>),
     User(user::Work<'a>, Arc<Kernel>),
+    /// A copy or fill.
+    Step(&'a Step),
     Other(&'a Command),
+    /// Commands one after the other.
+    Sequence(Vec<Ready<'a>>),
+    Graph(Arc<Graph>),
 }
 
 /// Where a command's kernels come from.
@@ -80,38 +87,107 @@ pub(crate) fn known<'a>(
     command: &'a Command,
 ) -> Result<Option<Ready<'a>>> {
     let find = |key: &Key, _: &dyn Fn() -> String| Ok(device.modules.known(key));
-    ready(device, command, &find, &|| device.blas.known(stream), true)
-}
-
-/// A command with its kernels, compiled where they are not kept.
-pub(crate) fn compiled<'a>(device: &'a Shared, stream: &Stream, command: &'a Command) -> Result<Ready<'a>> {
-    let find = |key: &Key, source: &dyn Fn() -> String| device.modules.of_text(device, key, source).map(Some);
-    match ready(device, command, &find, &|| Some(device.blas.prepare(device, stream)), false)? {
-        Some(ready) => Ok(ready),
-        None => unreachable!("what is not found is compiled"),
+    let finder = Finder { device, find: &find, library: &|| device.blas.known(stream) };
+    match command {
+        Command::Sequence(steps) => match device.graphs.look(steps)? {
+            Some(Known::Graph(graph)) => Ok(Some(Ready::Graph(graph))),
+            // To be recorded when the locks are given up.
+            Some(Known::Once) => Ok(None),
+            Some(Known::Refused) | None => finder.sequence(steps),
+        },
+        // Its library may wait for the device, which nobody does under locks.
+        Command::SourceKernel(launch) if is_waited_for(&launch.kernel) => Ok(None),
+        command => finder.command(command),
     }
 }
 
-fn ready<'a>(
-    device: &'a Shared,
+/// A command with its kernels, compiled where they are not kept; the context is the calling thread's.
+pub(crate) fn compiled<'a>(
+    device: &'a Arc<Shared>,
+    stream: &Stream,
     command: &'a Command,
-    find: &Find<'_>,
-    library: &Library<'_>,
-    waits: bool,
-) -> Result<Option<Ready<'a>>> {
-    let with_kernels = |work: Work<'a>| -> Result<Option<Pass<'a>>> {
-        let found = work.stages.iter().map(|stage| find(&stage.key, &*stage.source));
-        let found: Option<Kernels> = found.collect::<Result<_>>()?;
-        Ok(found.map(|kernels| Pass::Kernels(work, kernels)))
+) -> Result<Ready<'a>> {
+    let find = |key: &Key, source: &dyn Fn() -> String| device.modules.of_text(device, key, source).map(Some);
+    let ready = |stream: &Stream| {
+        let finder = Finder { device, find: &find, library: &|| Some(device.blas.prepare(device, stream)) };
+        let ready = match command {
+            Command::Sequence(steps) => finder.sequence(steps)?,
+            command => finder.command(command)?,
+        };
+        ready.map_or_else(|| unreachable!("what is not found is compiled"), Ok)
     };
-    let of_plans = |plans: &'a [LaunchPlan]| -> Result<Option<Plans<'a>>> {
-        if let Some(work) = emit::side_by_side(plans, &device.target) {
-            return Ok(with_kernels(work)?.map(|found| vec![found]));
+    if let Command::Sequence(steps) = command
+        && let Some(Known::Once) = device.graphs.look(steps)?
+        && let Ok(apart) = device.stream_to_record()
+        && let Ready::Sequence(all) = ready(&apart)?
+        && let Some(graph) = device.graphs.record(device, steps, apart, &all)
+    {
+        return Ok(Ready::Graph(graph));
+    }
+    ready(stream)
+}
+
+/// What finds the kernels of commands.
+struct Finder<'f, 'a> {
+    device: &'a Shared,
+    find: &'f Find<'f>,
+    library: &'f Library<'f>,
+}
+
+impl<'a> Finder<'_, 'a> {
+    fn command(&self, command: &'a Command) -> Result<Option<Ready<'a>>> {
+        Ok(match command {
+            Command::Launch(plans) => self.launch(plans)?,
+            Command::Stages(stages) => self.stages(stages)?,
+            Command::Kernel(launch) => self.kernel(launch)?,
+            other => Some(Ready::Other(other)),
+        })
+    }
+
+    fn sequence(&self, steps: &'a [Step]) -> Result<Option<Ready<'a>>> {
+        let mut all = heap::with_capacity("commands", steps.len())?;
+        for step in steps {
+            let Some(ready) = self.step(step)? else { return Ok(None) };
+            all.push(ready);
+        }
+        Ok(Some(Ready::Sequence(all)))
+    }
+
+    fn step(&self, step: &'a Step) -> Result<Option<Ready<'a>>> {
+        Ok(match step {
+            Step::Launch(plans) => self.launch(plans)?,
+            Step::Stages(stages) => self.stages(stages)?,
+            Step::Kernel(launch) => self.kernel(launch)?,
+            other => Some(Ready::Step(other)),
+        })
+    }
+
+    fn launch(&self, plans: &'a [LaunchPlan]) -> Result<Option<Ready<'a>>> {
+        Ok(self.plans(plans)?.map(|plans| Ready::Plans(smallvec![plans])))
+    }
+
+    fn stages(&self, stages: &'a [Vec<LaunchPlan>]) -> Result<Option<Ready<'a>>> {
+        if let Some(work) = emit::together(stages, &self.device.target) {
+            return Ok(self.with_kernels(work)?.map(|found| Ready::Plans(smallvec![vec![found]])));
+        }
+        let all: Option<_> = stages.iter().map(|plans| self.plans(plans)).collect::<Result<_>>()?;
+        Ok(all.map(Ready::Plans))
+    }
+
+    fn kernel(&self, launch: &'a KernelLaunch) -> Result<Option<Ready<'a>>> {
+        let work = user::work(launch, &self.device.target)?;
+        let call = work.call();
+        Ok((self.find)(call.key, call.source)?.map(|kernel| Ready::User(work, kernel)))
+    }
+
+    fn plans(&self, plans: &'a [LaunchPlan]) -> Result<Option<Plans<'a>>> {
+        if let Some(work) = emit::side_by_side(plans, &self.device.target) {
+            return Ok(self.with_kernels(work)?.map(|found| vec![found]));
         }
         let mut all = heap::with_capacity("plans", plans.len())?;
         for plan in plans {
-            if let Some(gemm) = device.gemm(plan) {
-                match library() {
+            if let Some(gemm) = self.device.gemm(plan) {
+                match (self.library)() {
                     None => return Ok(None),
                     Some(true) => {
                         all.push(Pass::Product(gemm));
@@ -120,29 +196,19 @@ fn ready<'a>(
                     Some(false) => {}
                 }
             }
-            let Some(found) = with_kernels(emit::work(plan, &device.target)?)? else { return Ok(None) };
+            let Some(found) = self.with_kernels(emit::work(plan, &self.device.target)?)? else {
+                return Ok(None);
+            };
             all.push(found);
         }
         Ok(Some(all))
-    };
-    Ok(match command {
-        Command::Launch(plans) => of_plans(plans)?.map(|plans| Ready::Plans(smallvec![plans])),
-        Command::Stages(stages) => match emit::together(stages, &device.target) {
-            Some(work) => with_kernels(work)?.map(|found| Ready::Plans(smallvec![vec![found]])),
-            None => {
-                let all: Option<_> = stages.iter().map(|plans| of_plans(plans)).collect::<Result<_>>()?;
-                all.map(Ready::Plans)
-            }
-        },
-        Command::Kernel(launch) => {
-            let work = user::work(launch, &device.target)?;
-            let call = work.call();
-            find(call.key, call.source)?.map(|kernel| Ready::User(work, kernel))
-        }
-        // Its library may wait for the device, which nobody does under locks.
-        Command::SourceKernel(launch) if waits && is_waited_for(&launch.kernel) => None,
-        other => Some(Ready::Other(other)),
-    })
+    }
+
+    fn with_kernels(&self, work: Work<'a>) -> Result<Option<Pass<'a>>> {
+        let found = work.stages.iter().map(|stage| (self.find)(&stage.key, &*stage.source));
+        let found: Option<Kernels> = found.collect::<Result<_>>()?;
+        Ok(found.map(|kernels| Pass::Kernels(work, kernels)))
+    }
 }
 
 /// Gives plans to a stream, in whose order they are computed: one stage after the other.
@@ -199,6 +265,33 @@ pub(crate) fn give_call(
         extents.items[axis] = number(items);
     }
     start(device, stream, kernel, values, extents, "a kernel")
+}
+
+/// Runs commands one after the other, and waits for each: some of their kernels report.
+///
+/// # Errors
+/// As for [`run_asserting`], and for other commands.
+pub(crate) fn run_in_turn(device: &Arc<Shared>, steps: &[Step]) -> Result<()> {
+    let stream = device.stream()?;
+    for step in steps {
+        if let Step::Kernel(launch) = step
+            && launch.kernel.asserts()
+        {
+            run_asserting(device, launch)?;
+            continue;
+        }
+        device.usable()?;
+        let find =
+            |key: &Key, source: &dyn Fn() -> String| device.modules.of_text(device, key, source).map(Some);
+        let finder = Finder { device, find: &find, library: &|| Some(device.blas.prepare(device, &stream)) };
+        let Some(ready) = finder.step(step)? else { unreachable!("what is not found is compiled") };
+        let failed = |refused| device.failed(refused, "a command of a sequence");
+        let _current = device.context.enter().map_err(failed)?;
+        let given = enqueue::give(device, &stream, &ready);
+        // What was given is over, whatever became of it.
+        given.and(device.drain(&stream))?;
+    }
+    Ok(())
 }
 
 /// Runs a kernel whose items assert something, and waits for it.

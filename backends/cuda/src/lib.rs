@@ -22,6 +22,7 @@ mod driver;
 mod enqueue;
 mod error;
 mod event;
+mod graph;
 mod handle;
 mod kernels;
 mod library;

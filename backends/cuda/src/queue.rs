@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use smallvec::SmallVec;
 use stridewise_core::backend::sync::Section;
 use stridewise_core::backend::{
-    Command, Dependency, Event, EventStatus, Queue, QueueProperties, Submitted, Wait, start_thread, when_all,
+    Command, Dependency, Event, EventStatus, Queue, QueueProperties, Step, Submitted, Wait, start_thread,
+    when_all,
 };
 use stridewise_core::{Error, Result};
 
@@ -116,6 +117,11 @@ impl Waits {
     }
 }
 
+/// Whether somebody has to read what the items of a command's kernel report.
+fn reports(step: &Step) -> bool {
+    matches!(step, Step::Kernel(launch) if launch.kernel.asserts())
+}
+
 /// The event, if this backend made it.
 pub(crate) fn as_own(event: &dyn Event) -> Option<&CudaEvent> {
     let event: &dyn Any = event;
@@ -143,6 +149,10 @@ impl CudaQueue {
             Command::Kernel(launch) if launch.kernel.asserts() => {
                 let device = Arc::clone(&self.device);
                 Route::Thread(Box::new(move || kernels::run_asserting(&device, &launch)))
+            }
+            Command::Sequence(steps) if steps.iter().any(reports) => {
+                let device = Arc::clone(&self.device);
+                Route::Thread(Box::new(move || kernels::run_in_turn(&device, &steps)))
             }
             Command::Copy { dst, src, bytes } => {
                 let (to, from) = (self.device.memory.place(dst), self.device.memory.place(src));

@@ -73,11 +73,11 @@ impl Drop for Stream {
 }
 
 impl Stream {
-    /// A new stream of the calling thread's context.
-    pub(crate) fn make(context: &Arc<Context>, spare: &Arc<Spare>) -> Result<Self, Refused> {
+    /// A new stream of the calling thread's context, for work or for what is only recorded.
+    pub(crate) fn make(context: &Arc<Context>, spare: &Arc<Spare>, for_work: bool) -> Result<Self, Refused> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
-            object: StreamObject::make(context, true)?,
+            object: StreamObject::make(context, for_work)?,
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
             context: Arc::clone(context),
             spare: Arc::clone(spare),

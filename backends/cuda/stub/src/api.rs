@@ -1,7 +1,7 @@
 //! The driver's functions, with the types of `cuda.h`.
 
 use std::cell::RefCell;
-use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulonglong, c_void};
 
 use crate::product::{Matrix, Product};
 use crate::routines::{Sort, Transform, cholesky};
@@ -49,6 +49,7 @@ fn enter(name: &str, context: bool) -> Result<Guard, c_int> {
 fn give(guard: &mut Guard, stream: usize, op: Op) -> c_int {
     let number = guard.next_number();
     match guard.streams.get_mut(&stream) {
+        Some(StreamState { recorded: Some(recorded), .. }) => recorded.push(op),
         Some(stream) => stream.ops.push_back((number, op)),
         None => {
             guard.violate("a command for a stream that is not there");
@@ -258,6 +259,23 @@ functions! {
         }
         guard.destroy_stream(stream);
         0
+    };
+    cuStreamBeginCapture_v2(stream: usize, _mode: c_int) true |guard| guard.begin_capture(stream);
+    cuStreamEndCapture(stream: usize, graph: *mut usize) true |guard| match guard.end_capture(stream) {
+        Ok(handle) => put(graph, handle),
+        Err(code) => code,
+    };
+    cuGraphDestroy(graph: usize) false |guard| guard.destroy_graph(graph);
+    cuGraphInstantiateWithFlags(made: *mut usize, graph: usize, _flags: c_ulonglong) true |guard| {
+        match guard.instantiate(graph) {
+            Ok(handle) => put(made, handle),
+            Err(code) => code,
+        }
+    };
+    cuGraphExecDestroy(graph: usize) false |guard| guard.destroy_graph(graph);
+    cuGraphLaunch(graph: usize, stream: usize) true |guard| match guard.commands(graph) {
+        Ok(ops) => ops.into_iter().map(|op| give(&mut guard, stream, op)).find(|code| *code != 0).unwrap_or(0),
+        Err(code) => code,
     };
     cuStreamSynchronize(stream: usize) true |guard| {
         if !guard.streams.contains_key(&stream) {

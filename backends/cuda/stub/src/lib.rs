@@ -13,6 +13,7 @@
 //! call without a context) is an error code and a *violation*, which a test asks for.
 
 mod api;
+mod graph;
 mod product;
 mod routines;
 mod state;
@@ -26,8 +27,8 @@ use crate::state::{CHANGED, Kind, Op, StreamState, lock};
 /// The right to command the driver, which one test has at a time; healthy at first.
 pub struct Stub(#[allow(dead_code, reason = "held, not read")] MutexGuard<'static, ()>);
 
-/// Objects that live: contexts, streams, events, modules, handles of libraries, allocations.
-pub type Live = [usize; 6];
+/// Objects that live: contexts, streams, events, modules, handles of libraries, allocations, graphs.
+pub type Live = [usize; 7];
 
 impl Stub {
     /// Waits for the turn, and has a healthy driver.

@@ -88,6 +88,8 @@ pub(crate) struct StreamState {
     /// A callback of it is under way.
     pub(crate) busy: bool,
     pub(crate) destroyed: bool,
+    /// What it was given while it records.
+    pub(crate) recorded: Option<Vec<Op>>,
 }
 
 #[derive(Default)]
@@ -130,6 +132,8 @@ pub(crate) struct State {
     pub(crate) modules: HashMap<usize, Vec<Function>>,
     /// The streams of handles of libraries.
     pub(crate) handles: HashMap<usize, usize>,
+    /// The commands of graphs.
+    pub(crate) graphs: HashMap<usize, Vec<Op>>,
     /// Plans of transforms.
     pub(crate) plans: HashMap<i32, Transform>,
     next: usize,
@@ -218,6 +222,7 @@ impl State {
             events: HashMap::new(),
             modules: HashMap::new(),
             handles: HashMap::new(),
+            graphs: HashMap::new(),
             plans: HashMap::new(),
             opened: BTreeMap::new(),
             next: 1 << 20,
@@ -258,12 +263,12 @@ impl State {
         self.streams.retain(|_, stream| !stream.destroyed);
     }
 
-    pub(crate) fn live(&self) -> [usize; 6] {
+    pub(crate) fn live(&self) -> [usize; 7] {
         let streams = self.streams.values().filter(|stream| !stream.destroyed && !stream.foreign).count();
         let events = self.events.values().filter(|event| !event.destroyed).count();
         let (modules, handles) = (self.modules.len(), self.handles.len() + self.plans.len());
         let memory = self.memory.len() + self.opened.values().sum::<usize>();
-        [self.contexts.values().sum(), streams, events, modules, handles, memory]
+        [self.contexts.values().sum(), streams, events, modules, handles, memory, self.graphs.len()]
     }
 
     pub(crate) fn violate(&mut self, what: impl Into<String>) {
@@ -282,7 +287,8 @@ impl State {
         let every =
             self.every.filter(|(every, _)| self.all_calls.is_multiple_of(*every)).map(|(_, code)| code);
         // Of what is given up, nobody could do anything about a refusal.
-        let gives_up = ["Destroy", "Free", "Unload", "Release", "Pop"].iter().any(|end| name.contains(end));
+        let gives_up =
+            ["Destroy", "Free", "Unload", "Release", "Pop", "Close"].iter().any(|end| name.contains(end));
         match named.or(nth.or(every).filter(|_| !gives_up)) {
             Some(code) => {
                 self.struck += 1;

@@ -5,6 +5,7 @@ mod card;
 mod compiler;
 mod exchange;
 mod faults;
+mod graphs;
 mod order;
 mod products;
 mod routines;

@@ -127,12 +127,32 @@ pub(crate) fn stamps(queue: &Queue) -> Result<()> {
     Ok(())
 }
 
+/// A captured piece that runs several times.
+pub(crate) fn replays(queue: &Queue) -> Result<()> {
+    let memory = UsmMemory::new(UsmKind::Device, 4096, queue)?;
+    let other = UsmMemory::new(UsmKind::Device, 4096, queue)?;
+    let (graph, _) = queue.capture(|queue| {
+        queue.fill(&memory, 0, Scalar::U32(0x0102_0304), 1024, &[])?;
+        queue.memcpy((&other, 0), (&memory, 0), 4096, &[])?;
+        queue.fill(&memory, 0, Scalar::C128(stridewise_core::Complex::new(1.5, -2.25)), 128, &[])
+    })?;
+    let first = [memory.to_bytes()?, other.to_bytes()?];
+    for round in 0..5 {
+        queue.memset(&memory, 0, round, 4096, &[])?;
+        queue.memset(&other, 0, round, 4096, &[])?;
+        graph.replay()?;
+        check([memory.to_bytes()?, other.to_bytes()?] == first, format!("replay {round}"))?;
+    }
+    Ok(())
+}
+
 /// All of it.
 pub(crate) fn program(queue: &Queue, lengths: usize) -> Result<()> {
     copies(queue, &LENGTHS[..lengths])?;
     fills(queue, if lengths > 3 { 300_001 } else { 1001 })?;
     events(queue)?;
     stamps(queue)?;
+    replays(queue)?;
     // Nothing waits for this but the queue.
     let memory = UsmMemory::new(UsmKind::Device, 1000, queue)?;
     queue.memset(&memory, 0, 5, 1000, &[])?;
