@@ -315,3 +315,18 @@ except Exception as error:
     print(type(error).__name__)
 """)
     assert done.returncode == 0 and "Panic" not in done.stdout, f"{done.stdout}\n{done.stderr[-2000:]}"
+
+
+def test_a_convolution_keeps_so_many_sums_at_a_time():
+    done = run("""
+import resource
+import stridewise as sw
+
+x, y = sw.ones(1 << 16), sw.ones(1 << 15)
+sw.convolve(x, y[:4]).wait()
+with open("/proc/self/statm") as sizes:
+    room = int(sizes.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (room + (110 << 20), resource.RLIM_INFINITY))
+print(float(sw.max(sw.convolve(x, y))))
+""")
+    assert done.stdout.split() == ["32768.0"], done.stderr[-2000:]

@@ -24,6 +24,9 @@ use crate::kernels::tuning::Tuning;
 const ROWS: usize = 128;
 /// Bytes of the sums that are kept while rows are read: a part of the first cache.
 const KEPT_BYTES: usize = 16 << 10;
+/// Bytes at most of the sums of rows that are kept beside each other, or those of one block of columns: the windows of a row are a matrix
+/// of any size.
+const SUMS_BYTES: usize = 64 << 20;
 /// Rows that are added to the sums at a time, so that these are read and written once for all of them.
 const GROUP: usize = 8;
 /// Elements that are multiplied at a time: whole vectors at every level. Of a row, so many sums are kept beside each other.
@@ -157,6 +160,21 @@ impl Vectors {
         let (parts, blocks) = (self.k.div_ceil(rows), n.div_ceil(columns));
         let [vector, _, matrix, out] = self.steps;
         let straight = parts == 1 && out == size.cast_signed();
+        // The sums of each column are its own.
+        let most = (SUMS_BYTES / size / parts).max(columns) / columns * columns;
+        if !straight && n > most {
+            for first in (0..n).step_by(most) {
+                let part = Self {
+                    n: most.min(n - first),
+                    matrix: self.matrix.wrapping_add(first * size),
+                    out: self.out.wrapping_offset(first.cast_signed() * out),
+                    ..*self
+                };
+                // SAFETY: as for this function, of some of the columns.
+                unsafe { part.sums::<T>(run, (rows, columns), tuning) }?;
+            }
+            return Ok(());
+        }
         let mut all: Vec<T> = match straight {
             true => Vec::new(),
             false => heap::zeroed("sums of rows", parts.saturating_mul(n))?,
