@@ -375,14 +375,16 @@ impl LiveArray {
     }
 }
 
-/// Of the text of a stack, the innermost function that is neither the engine's nor the standard library's, with its place.
+/// Of the text of a stack, the innermost function that is neither the engine's nor the standard library's, with its place. Functions
+/// without a path became part of another one; whose they were, their names do not say.
 fn caller(stack: &str) -> Option<String> {
     const OURS: &[&str] = &["stridewise", "core::", "std::", "alloc::"];
     let mut lines = stack.lines().map(str::trim).peekable();
     while let Some(line) = lines.next() {
         let Some((number, function)) = line.split_once(": ") else { continue };
         let of_type = function.trim_start_matches(['<', '&']);
-        if number.parse::<usize>().is_err() || OURS.iter().any(|ours| of_type.starts_with(ours)) {
+        let known = number.parse::<usize>().is_ok() && function.contains("::");
+        if !known || OURS.iter().any(|ours| of_type.starts_with(ours)) {
             continue;
         }
         return Some(match lines.peek().and_then(|next| next.strip_prefix("at ")) {
