@@ -28,7 +28,7 @@ const ASKING: Duration = Duration::from_millis(20);
 /// its commands use. It prints as the list of them.
 ///
 /// A replay is work like any other: it waits for what it reads and writes, what reads its results waits for it, and a failure travels
-/// along data. On the host all commands are one submission.
+/// along data. On the host and on CUDA devices all commands are one submission.
 #[derive(Clone)]
 pub struct Graph(Arc<Captured>);
 
