@@ -23,10 +23,10 @@ fn adopt(queue: &Queue, address: usize, bytes: usize) -> stridewise_core::Result
     unsafe { UsmMemory::from_foreign(UsmKind::Host, at(address), bytes, queue, None) }
 }
 
-/// Addresses that nobody has; those of a null device begin further up.
+/// Addresses that nobody has, nor those beside them, which tests ask about, too; those of a null device begin further up.
 fn elsewhere(bytes: usize) -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(1 << (usize::BITS - 9));
-    NEXT.fetch_add(bytes, Ordering::Relaxed)
+    NEXT.fetch_add(bytes + 64, Ordering::Relaxed)
 }
 
 #[test]

@@ -20,6 +20,7 @@ use crate::array::operand::{Given, Operand, number};
 use crate::dtype;
 use crate::errors::{Fault, Result, shown};
 use crate::objects;
+use crate::protocol::numpy;
 
 /// An argument that may be missing.
 type Argument<'a, 'py> = Option<&'a Bound<'py, PyAny>>;
@@ -492,7 +493,7 @@ fn asarray<'py>(
     let order = order_of(order)?;
     let array = match obj.cast::<PyArray>() {
         Ok(array) => Some(array.get().array().clone()),
-        Err(_) if is_number_or_list(obj) => None,
+        Err(_) if !numpy::is_array(obj) && is_number_or_list(obj) => None,
         Err(_) => imported(obj, &mut copy, &mut queue, &mut kind)?,
     };
     if let Some(array) = array {

@@ -18,7 +18,7 @@ use stridewise::{ArrayOrScalar, Order, Queue, UsmArray, UsmArrayBuilder, UsmKind
 
 use crate::arguments;
 use crate::errors::{Fault, Result, shown};
-use crate::protocol::{self, Request};
+use crate::protocol::{self, Request, numpy};
 use crate::runtime::device::PyDevice;
 use crate::runtime::queue::{PyQueue, device_of, queue_argument};
 
@@ -104,7 +104,9 @@ pub(crate) fn imported(
     queue: &mut Option<Queue>,
     kind: &mut Option<UsmKind>,
 ) -> Result<Option<UsmArray>> {
-    if let Some(array) = protocol::import_usm(object, &Request { queue: queue.as_ref(), copy: *copy })? {
+    if !numpy::is_array(object)
+        && let Some(array) = protocol::import_usm(object, &Request { queue: queue.as_ref(), copy: *copy })?
+    {
         return Ok(Some(array));
     }
     let place = queue.clone().map_or_else(Queue::default_queue, Ok)?;

@@ -195,11 +195,16 @@ impl Numpy {
     }
 
     fn imported(&self, object: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Option<UsmArray>> {
-        let class = object.get_type();
-        if !class.is(&self.array) && !class.is(&self.mapped) {
-            return Ok(None);
+        match self.has(object) {
+            true => Ok(import(object, &Request { queue: None, copy })?),
+            false => Ok(None),
         }
-        Ok(import(object, &Request { queue: None, copy })?)
+    }
+
+    /// Whether an object is of NumPy's own classes of arrays.
+    fn has(&self, object: &Bound<'_, PyAny>) -> bool {
+        let class = object.get_type();
+        class.is(&self.array) || class.is(&self.mapped)
     }
 }
 
@@ -240,6 +245,11 @@ pub(crate) fn on_bytes<'py>(
         Some(numpy) => numpy.array.bind(py).call1(arguments),
         None => py.import("numpy")?.getattr("ndarray")?.call1(arguments),
     }
+}
+
+/// Whether an object is of NumPy's own classes of arrays; no class that is derived from them is.
+pub(crate) fn is_array(object: &Bound<'_, PyAny>) -> bool {
+    Numpy::of(object.py()).is_some_and(|numpy| numpy.has(object))
 }
 
 /// The array that an object is as one of NumPy's, as [`Numpy::in_place`] has it.
