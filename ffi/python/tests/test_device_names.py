@@ -1,5 +1,9 @@
 """dpctl's names for devices and queues, beside what they are made of."""
 
+import copy
+import os
+import sys
+
 import pytest
 
 import stridewise as sw
@@ -94,7 +98,7 @@ def test_kinds_are_their_names():
     assert sw.device_type(device.device_type) == device.device_type and sw.device_type.gpu == "gpu"
     assert sw.backend_type(device.backend) == device.backend
     assert sw.get_devices(device_type=sw.device_type.all) == sw.get_devices()
-    assert (sw.SyclDevice, sw.SyclQueue, sw.SyclContext, sw.SyclEvent, sw.SyclTimer) == (sw.Device, sw.Queue, sw.Context, sw.Event, sw.Timer)
+    assert (sw.SyclDevice, sw.SyclQueue, sw.SyclContext, sw.SyclEvent) == (sw.Device, sw.Queue, sw.Context, sw.Event)
     queue = sw.get_device_cached_queue(device)
     assert queue == sw.get_device_cached_queue(device.default_context) == sw.get_device_cached_queue(device.filter_string)
 
@@ -117,3 +121,88 @@ def test_aspects_of_all_names():
 def test_scores():
     scores = {device: device.default_selector_score for device in sw.get_devices()}
     assert max(scores, key=scores.get) == sw.select_default_device()
+
+
+def test_kinds_are_of_enumerations():
+    device, queue = sw.Device("host"), sw.Queue("host")
+    for owner in (device, queue, queue.context, device.sycl_platform):
+        assert type(owner.backend) is sw.backend_type and owner.backend == "host" and repr(owner.backend) == "'host'"
+    assert type(device.device_type) is sw.device_type and f"{device.device_type}" == "cpu"
+    assert sw.Event().execution_status is sw.event_status_type.complete
+
+
+def test_parts():
+    device = sw.Device("host")
+    count = device.max_compute_units
+    assert sum(part.max_compute_units for part in device.create_sub_devices([1.0] * count)) == count
+    with pytest.raises(sw.SyclSubDeviceCreationError):
+        device.create_sub_devices("not_applicable")
+    for wrong in (0, [0, 1], [1.5], "pears"):
+        with pytest.raises((TypeError, ValueError)):
+            device.create_sub_devices(wrong)
+
+
+@pytest.mark.parametrize("kind, number", [("device", 1), ("shared", 2), ("host", 3)])
+def test_memory(kind, number):
+    queue = sw.Queue("host")
+    memory = getattr(sw, f"MemoryUSM{kind.capitalize()}")(1000, queue=queue)
+    assert memory._queue == queue and memory._context == queue.context and memory.reference_obj is None
+    for syclobj in (None, queue, queue.context):
+        assert (memory.get_usm_type(syclobj), memory.get_usm_type_enum(syclobj)) == (kind, number)
+    other = sw.Context(sw.Device("host").create_sub_devices(1))
+    assert (memory.get_usm_type(other), memory.get_usm_type_enum(other)) == ("unknown", 0)
+    assert sys.getsizeof(memory) > 1000
+    with pytest.raises(TypeError, match="`syclobj`"):
+        memory.get_usm_type(Ellipsis)
+
+
+def test_copies_behind_events():
+    queue = sw.Queue("host")
+    first, second = bytearray(3), bytearray(3)
+    event = queue.memcpy_async(first, b"abc", 3)
+    queue.memcpy_async(dest=second, src=first, count=3, dEvents=[event]).wait()
+    queue._submit_keep_args_alive([first, second], [event]).wait()
+    assert second == b"abc"
+
+
+@pytest.mark.parametrize("kind", [None, "queue_barrier", "order_manager"])
+def test_timer(kind):
+    queue = sw.Queue("host", property="enable_profiling")
+    clock = iter(range(10))
+    timer = sw.SyclTimer(host_timer=lambda: next(clock), device_timer=kind, time_scale=1000)
+    for _ in range(2):
+        with timer(queue):
+            sw.ones(100_000, queue=queue).wait()
+    assert timer.dt.host_dt == 2000 and timer.dt.device_dt > 0 and tuple(timer.dt) == (2000, timer.dt.device_dt)
+    with pytest.raises(ValueError, match="`device_timer`"):
+        sw.SyclTimer(device_timer="pears")
+    for wrong, error in ((sw.Queue("host"), ValueError), (None, TypeError), (Ellipsis, TypeError)):
+        with pytest.raises(error):
+            timer(wrong)
+
+
+def test_utils(monkeypatch):
+    queue = sw.Queue("host")
+    order = sw.utils.SequentialOrderManager[queue]
+    assert sw.utils.SequentialOrderManager[queue] is order and sw.utils.SequentialOrderManager[sw.Queue("host")] is not order
+    event = sw.Event()
+    order.add_event_pair(event, [event])
+    order.add_event_pair([event], event)
+    order.wait()
+    assert (order.host_task_events, order.submitted_events, order.num_host_task_events, order.num_submitted_events) == ([], [], 0, 0)
+    assert copy.copy(order) is not order
+    sw.utils.SequentialOrderManager.clear()
+    with pytest.raises(TypeError, match="`queue`"):
+        sw.utils.SequentialOrderManager[None]
+    with pytest.raises(TypeError, match="an event is 3"):
+        order.add_event_pair(3, event)
+    assert sw.utils.intel_device_info(queue.device) == {}
+    with pytest.raises(TypeError, match="`dev`"):
+        sw.utils.intel_device_info({})
+    for before in (None, "0"):
+        monkeypatch.delenv("PTI_ENABLE_COLLECTION", raising=False)
+        if before is not None:
+            monkeypatch.setenv("PTI_ENABLE_COLLECTION", before)
+        with sw.utils.onetrace_enabled():
+            assert os.environ["PTI_ENABLE_COLLECTION"] == "1"
+        assert os.environ.get("PTI_ENABLE_COLLECTION") == before

@@ -276,7 +276,7 @@ def test_arguments_that_are_none():
     with pytest.raises(TypeError, match="expected a Range or an NdRange"):
         call_kernel(k, 3, sw.zeros(3))
     with pytest.raises(TypeError, match="expected a kernel"):
-        call_kernel(lambda item, a: None, Range(3), sw.zeros(3))
+        call_kernel("def k(item, a): pass", Range(3), sw.zeros(3))
     with pytest.raises(TypeError, match="call_kernel"):
         k(sw.zeros(3))
     with pytest.raises(ValueError, match="1 to 3"):
@@ -312,9 +312,12 @@ def _twice(x):
 
 
 def test_names_outside_of_kernels():
-    for call in (lambda: group_barrier(None), lambda: AtomicRef(None), lambda: PrivateArray(3, "f4"), lambda: Item().get_id(0)):
+    for call in (lambda: group_barrier(None), lambda: Item().get_id(0)):
         with pytest.raises(RuntimeError, match="is for kernels"):
             call()
+    with pytest.raises(TypeError, match="expected an array"):
+        AtomicRef(None)
+    assert PrivateArray(3, "f4").shape == (3,)
     twice = device_func(_twice)
     assert twice(4) == (8, 9) and repr(twice) == "<device_func _twice>"
 

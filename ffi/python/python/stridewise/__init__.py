@@ -40,7 +40,7 @@ _LATER = {
     "_usage": "memory_scope",
 }
 _HOMES = {name: module for module, names in _LATER.items() for name in names.split()}
-_MODULES_LATER = ("emath", "special")
+_MODULES_LATER = ("emath", "special", "utils")
 
 
 def __getattr__(name):

@@ -93,6 +93,8 @@ for _width_of in ("native", "preferred"):
 
 
 def _access(device, peer, value):
+    if not isinstance(value, str):
+        raise TypeError(f"`value` is {value!r}; expected a text")
     if value not in ("access_supported", "atomics_supported"):
         raise ValueError(f'invalid value: `value` is {value!r}; expected "access_supported" or "atomics_supported"')
     if not isinstance(peer, _sw.Device):
@@ -118,6 +120,42 @@ for _name, (_get, _text) in _VALUES.items():
 for _method in (can_access_peer, enable_peer_access):
     setattr(_sw.Device, _method.__name__, _method)
 setattr(_sw.Device, "disable_peer_access", disable_peer_access)
+
+
+
+def _as_kind(owner, name, kind):
+    """Has what is the name of a kind be of dpctl's enumeration, whose members are equal to their names; a driver may have another one."""
+    given = getattr(owner, name)
+
+    def found(self):
+        text = given.__get__(self)
+        return getattr(_sw, kind).__members__.get(text, text)
+
+    setattr(owner, name, property(found, doc=given.__doc__))
+
+
+for _owner in (_sw.Device, _sw.Queue, _sw.Context):
+    _as_kind(_owner, "backend", "backend_type")
+_as_kind(_sw.Device, "device_type", "device_type")
+_as_kind(_sw.Event, "execution_status", "event_status_type")
+
+_divide = _sw.Device.create_sub_devices
+
+
+def create_sub_devices(self, partition):
+    """Divides the device. partition: an integer, for parts of so many compute units; a list of integers, for parts of these many; or
+    what the processors of a part share: "numa", "L4_cache", "L3_cache", "L2_cache", "L1_cache", "next_partitionable", or
+    "not_applicable".
+
+    Raises DeviceSelectionError where it cannot be divided so."""
+    if isinstance(partition, str) and partition == "not_applicable":
+        raise _sw.DeviceSelectionError(f"device selection: {self!r} is not divided by nothing that parts share; help: give another `partition`")
+    if isinstance(partition, (list, tuple)):
+        partition = [int(count) if isinstance(count, float) and count.is_integer() else count for count in partition]
+    return _divide(self, partition)
+
+
+_sw.Device.create_sub_devices = create_sub_devices
 
 _select = _sw.select_device_with_aspects
 #: Aspects by which devices are selected, too, beside those that `Device.aspects` may have.

@@ -1,4 +1,4 @@
-"""Names of dpctl's for devices and queues that say otherwise what those of `Device` and `Queue` say."""
+"""Names of dpctl's for devices, queues and memory that say otherwise what those of `Device`, `Queue` and memory say."""
 
 import stridewise as _sw
 
@@ -88,3 +88,43 @@ def _of_device(name, text):
 
 setattr(_sw.Queue, "name", _of_device("name", "The name of the queue's device."))
 setattr(_sw.Queue, "driver_version", _of_device("driver_version", "The version of the driver of the queue's device."))
+
+
+def memcpy_async(self, dest, src, count=None, depends=None, *, dEvents=None):
+    """As `memcpy`. dEvents: as `depends`."""
+    return self.memcpy(dest, src, count, depends if dEvents is None else dEvents)
+
+
+def _submit_keep_args_alive(self, args, dEvents):
+    """An event behind others, which is all that is needed: submitted work keeps what it needs."""
+    return self.submit_barrier(dEvents or [_sw.Event()])
+
+
+for _method in (memcpy_async, _submit_keep_args_alive):
+    setattr(_sw.Queue, _method.__name__, _method)
+
+
+def get_usm_type(self, syclobj=None):
+    """"host", "device" or "shared"; "unknown" for the devices of a queue or context other than the memory's."""
+    if syclobj is not None:
+        if not isinstance(syclobj, (_sw.Queue, _sw.Context)):
+            raise TypeError(f"`syclobj` is {syclobj!r}; expected a Queue, a Context or None")
+        if (syclobj.sycl_context if isinstance(syclobj, _sw.Queue) else syclobj) != self.sycl_context:
+            return "unknown"
+    return self.usm_type
+
+
+def get_usm_type_enum(self, syclobj=None):
+    """SYCL's number for `get_usm_type`: 1 for "device", 2 for "shared", 3 for "host", 0 for "unknown"."""
+    return ("unknown", "device", "shared", "host").index(get_usm_type(self, syclobj))
+
+
+def __sizeof__(self):
+    return object.__sizeof__(self) + self.nbytes
+
+
+for _method in (get_usm_type, get_usm_type_enum, __sizeof__):
+    setattr(_sw._Memory, _method.__name__, _method)
+for _name, _of in {"_context": "sycl_context", "_queue": "sycl_queue"}.items():
+    setattr(_sw._Memory, _name, property(lambda self, of=_of: getattr(self, of), doc=f"As `{_of}`."))
+setattr(_sw._Memory, "reference_obj", property(lambda self: None, doc="What keeps the memory beside itself: nothing, it counts who uses it."))

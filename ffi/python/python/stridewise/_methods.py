@@ -10,7 +10,7 @@ from ._arguments import explaining as _explaining
 
 #: Functions whose first argument is the array, and whose others are those of NumPy's method.
 _FUNCTIONS = (
-    "all any argmax argmin argpartition argsort clip conj conjugate cumprod cumsum diagonal dot max mean min nonzero prod ptp ravel "
+    "all any argmax argmin argpartition argsort asnumpy clip conj conjugate cumprod cumsum diagonal dot max mean min nonzero prod ptp ravel "
     "repeat searchsorted squeeze std sum swapaxes take trace var"
 )
 

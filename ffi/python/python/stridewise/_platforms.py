@@ -3,7 +3,9 @@
 Imported when one of its names is asked for.
 """
 
+import collections as _collections
 import enum as _enum
+import time as _time
 import warnings as _warnings
 
 import stridewise as _sw
@@ -17,18 +19,26 @@ __all__ = [
     "global_mem_cache_type", "lsplatform",
 ]  # fmt: skip
 
-SyclContext, SyclDevice, SyclEvent, SyclQueue, SyclTimer = _sw.Context, _sw.Device, _sw.Event, _sw.Queue, _sw.Timer
+SyclContext, SyclDevice, SyclEvent, SyclQueue = _sw.Context, _sw.Device, _sw.Event, _sw.Queue
 SyclDeviceCreationError = SyclSubDeviceCreationError = _sw.DeviceSelectionError
 SyclContextCreationError = SyclQueueCreationError = SyclKernelInvalidRangeError = SyclKernelSubmitError = ValueError
 
+
+
+class _Kind(_enum.StrEnum):
+    """What is equal to its name, and shown as it."""
+
+    __repr__ = str.__repr__
+
+
 #: Of devices, what `Device.device_type` is.
-device_type = _enum.StrEnum("device_type", [(name, name) for name in ("all", "accelerator", "automatic", "cpu", "custom", "gpu")])
+device_type = _Kind("device_type", [(name, name) for name in ("all", "accelerator", "automatic", "cpu", "custom", "gpu")])
 #: Of devices, what `Device.backend` is.
-backend_type = _enum.StrEnum("backend_type", [(name, name) for name in ("all", "cuda", "host", "hip", "level_zero", "opencl")])
+backend_type = _Kind("backend_type", [(name, name) for name in ("all", "cuda", "host", "hip", "level_zero", "opencl")])
 #: Of events, what `Event.execution_status` is.
-event_status_type = _enum.StrEnum("event_status_type", [(name, name) for name in ("unknown_status", "submitted", "running", "complete")])
+event_status_type = _Kind("event_status_type", [(name, name) for name in ("unknown_status", "submitted", "running", "complete", "failed")])
 #: Of devices, what `Device.global_mem_cache_type` is.
-global_mem_cache_type = _enum.StrEnum("global_mem_cache_type", [(name, name) for name in ("indeterminate", "none", "read_only", "read_write")])
+global_mem_cache_type = _Kind("global_mem_cache_type", [(name, name) for name in ("indeterminate", "none", "read_only", "read_write")])
 for _kind, _text in {
     device_type: "The kinds of devices, which are equal to their names.", backend_type: "The drivers, which are equal to their names.",
     event_status_type: "How far work is, equal to its name.", global_mem_cache_type: "What a cache of a device's memory is for, equal to its name.",
@@ -104,6 +114,40 @@ class Platform:
 
 
 SyclPlatform = Platform
+
+
+class SyclTimer:
+    """As `Timer`, with dpctl's arguments. host_timer: what says the time of the host, in seconds; device_timer: None, "queue_barrier" or
+    "order_manager": the device's time is between barriers with each. time_scale: what seconds are multiplied by."""
+
+    __slots__ = ("_begun", "_host", "_host_timer", "_scale", "_timer")
+    __module__ = "stridewise"
+
+    def __init__(self, host_timer=_time.perf_counter, device_timer=None, time_scale=1):
+        if device_timer not in (None, "queue_barrier", "order_manager"):
+            raise ValueError(f'invalid value: `device_timer` is {device_timer!r}; expected None, "queue_barrier" or "order_manager"')
+        self._timer, self._host_timer, self._host, self._scale = _sw.Timer(time_scale), host_timer, 0.0, time_scale
+
+    def __call__(self, queue=None):
+        self._timer(queue)
+        return self
+
+    def __enter__(self):
+        self._timer.__enter__()
+        self._begun = self._host_timer()
+        return self
+
+    def __exit__(self, *raised):
+        self._host += self._host_timer() - self._begun
+        return self._timer.__exit__(*raised)
+
+    @property
+    def dt(self):
+        """The sums of all blocks so far: a pair (host_dt, device_dt). Waits for their work."""
+        return _Times(self._host * self._scale, self._timer.dt.device_dt)
+
+
+_Times = _collections.namedtuple("TimerResult", "host_dt device_dt", module="stridewise")
 
 
 def _level(verbosity):

@@ -2,9 +2,10 @@
 
 import enum as _enum
 from builtins import int as _int, str as _str
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-from stridewise import Context, Device, DeviceSelectionError, Event, Queue, Timer
+from stridewise import Context, Device, DeviceSelectionError, Event, Queue
 
 __all__ = [
     "Platform",
@@ -40,7 +41,18 @@ SyclKernelSubmitError = ValueError
 SyclQueue = Queue
 SyclQueueCreationError = ValueError
 SyclSubDeviceCreationError = DeviceSelectionError
-SyclTimer = Timer
+
+class SyclTimer:
+    def __init__(self, host_timer: Callable[[], float] = ..., device_timer: _str | None = None, time_scale: float = 1) -> None: ...
+    def __call__(self, queue: Queue | None = None) -> SyclTimer: ...
+    def __enter__(self) -> SyclTimer: ...
+    def __exit__(self, *raised: Any) -> bool: ...
+    @property
+    def dt(self) -> _Times: ...
+
+class _Times(NamedTuple):
+    host_dt: float
+    device_dt: float
 
 class device_type(_enum.StrEnum):
     all = "all"
@@ -63,6 +75,7 @@ class event_status_type(_enum.StrEnum):
     submitted = "submitted"
     running = "running"
     complete = "complete"
+    failed = "failed"
 
 class global_mem_cache_type(_enum.StrEnum):
     indeterminate = "indeterminate"

@@ -28,6 +28,7 @@ Over an NdRange items are in groups, which have local memory and meet at barrier
 """
 
 import enum
+import types
 
 from ._kernel.launcher import Kernel, device_func, kernel
 from ._native import _LocalAccessor as LocalAccessor
@@ -45,8 +46,19 @@ __all__ = [
 def call_kernel(kernel_fn, index_range, *kernel_args):
     """Launches a kernel over a Range or NdRange with these arguments, and waits for it.
 
-    Raises as `Kernel.launch` does, and what made the launch fail.
+    A function without decorator runs as plain Python, an item after the other, where debuggers stop and `print` prints: slowly. It
+    takes NumPy's arrays, too. Raises as `Kernel.launch` does, and what made the launch fail.
+
+    >>> import stridewise as sw
+    >>> a = sw.arange(3)
+    >>> call_kernel(lambda item, a: print(item.get_id(0), a[item.get_id(0)].item()), Range(2), a)
+    0 0
+    1 1
     """
+    if isinstance(kernel_fn, types.FunctionType):
+        from ._kernel.prototype import launch
+
+        return launch(kernel_fn, index_range, kernel_args)
     _kernel_of(kernel_fn)._launch(index_range, kernel_args, None, None, True, False)
 
 
@@ -77,22 +89,36 @@ def _kernel_of(kernel_fn):
     )
 
 
-def _only_in_kernels(name):
-    raise RuntimeError(f"`{name}` is for kernels; help: call it in a function that is decorated by `stridewise.kernel`")
+def _plain():
+    """What kernels are in plain Python."""
+    from ._kernel import prototype
+
+    return prototype
 
 
-class MemoryOrder(enum.Enum):
+class _Given:
+    """What an item has only where a kernel runs."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        if not name.startswith("_") or name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        raise RuntimeError(f"`{type(self).__name__}` is for kernels; help: a launch gives it as the first argument of the function")
+
+
+class MemoryOrder(enum.IntEnum):
     """What an atomic access orders."""
 
     RELAXED = 0
-    CONSUME = 1
+    CONSUME = CONSUME_UNSUPPORTED = 1
     ACQUIRE = 2
     RELEASE = 3
     ACQ_REL = 4
     SEQ_CST = 5
 
 
-class MemoryScope(enum.Enum):
+class MemoryScope(enum.IntEnum):
     """For whom an atomic access or a fence is one."""
 
     WORK_ITEM = 0
@@ -102,8 +128,8 @@ class MemoryScope(enum.Enum):
     SYSTEM = 4
 
 
-class AddressSpace(enum.Enum):
-    """Where memory is. A kernel knows that of its arrays, so that it changes nothing what an AtomicRef is given."""
+class AddressSpace(enum.IntEnum):
+    """Where memory is. A kernel knows that of its arrays: what an AtomicRef is given has to be so."""
 
     PRIVATE = 0
     GLOBAL = 1
@@ -112,116 +138,122 @@ class AddressSpace(enum.Enum):
     GENERIC = 4
 
 
-class Item:
+class Item(_Given):
     """An item of a launch over a Range: the first argument of the kernel. Axes are numbered as those of arrays."""
+
+    __slots__ = ("_extents", "_index")
 
     def get_id(self, idx=None):
         """The item's id along an axis; without one, that of all axes: a number, or a tuple of two or three."""
-        _only_in_kernels("Item.get_id")
+        return _plain().along(self._index, idx)
 
     def get_linear_id(self):
         """The item's id in row-major order."""
-        _only_in_kernels("Item.get_linear_id")
+        return _plain().linear(self._index, self._extents)
 
     def get_range(self, idx=None):
         """How many items there are along an axis, or along all."""
-        _only_in_kernels("Item.get_range")
+        return _plain().along(self._extents, idx)
 
     def get_linear_range(self):
         """How many items there are."""
-        _only_in_kernels("Item.get_linear_range")
+        return _plain().size(self._extents)
 
     @property
     def dimensions(self):
         """How many axes there are."""
-        _only_in_kernels("Item.dimensions")
+        return len(self._extents)
 
 
-class Group:
+class Group(_Given):
     """The group that an item is in."""
+
+    __slots__ = ("_counts", "_items", "_local_linear", "_place", "_rounds", "_sizes")
 
     def get_group_id(self, idx=None):
         """The group's id along an axis, or along all."""
-        _only_in_kernels("Group.get_group_id")
+        return _plain().along(self._place, idx)
 
     def get_group_linear_id(self):
         """The group's id in row-major order."""
-        _only_in_kernels("Group.get_group_linear_id")
+        return _plain().linear(self._place, self._counts)
 
     def get_group_range(self, idx=None):
         """How many groups there are along an axis, or along all."""
-        _only_in_kernels("Group.get_group_range")
+        return _plain().along(self._counts, idx)
 
     def get_group_linear_range(self):
         """How many groups there are."""
-        _only_in_kernels("Group.get_group_linear_range")
+        return _plain().size(self._counts)
 
     def get_local_range(self, idx=None):
         """How many items a group has along an axis, or along all."""
-        _only_in_kernels("Group.get_local_range")
+        return _plain().along(self._sizes, idx)
 
     def get_local_linear_range(self):
         """How many items a group has."""
-        _only_in_kernels("Group.get_local_linear_range")
+        return _plain().size(self._sizes)
 
     def get_local_linear_id(self):
         """The item's id in its group, in row-major order."""
-        _only_in_kernels("Group.get_local_linear_id")
+        return self._local_linear
 
     @property
     def leader(self):
         """Whether the item is the group's first one."""
-        _only_in_kernels("Group.leader")
+        return self._local_linear == 0
 
     @property
     def dimensions(self):
         """How many axes there are."""
-        _only_in_kernels("Group.dimensions")
+        return len(self._counts)
 
 
-class NdItem:
+class NdItem(_Given):
     """An item of a launch over an NdRange: the first argument of the kernel. Axes are numbered as those of arrays."""
+
+    __slots__ = ("_extents", "_group", "_index", "_local", "_sizes")
 
     def get_global_id(self, idx=None):
         """The item's id along an axis; without one, that of all axes: a number, or a tuple of two or three."""
-        _only_in_kernels("NdItem.get_global_id")
+        return _plain().along(self._index, idx)
 
     def get_global_linear_id(self):
         """The item's id in row-major order."""
-        _only_in_kernels("NdItem.get_global_linear_id")
+        return _plain().linear(self._index, self._extents)
 
     def get_global_range(self, idx=None):
         """How many items there are along an axis, or along all."""
-        _only_in_kernels("NdItem.get_global_range")
+        return _plain().along(self._extents, idx)
 
     def get_global_linear_range(self):
         """How many items there are."""
-        _only_in_kernels("NdItem.get_global_linear_range")
+        return _plain().size(self._extents)
 
     def get_local_id(self, idx=None):
         """The item's id in its group along an axis, or along all."""
-        _only_in_kernels("NdItem.get_local_id")
+        return _plain().along(self._local, idx)
 
     def get_local_linear_id(self):
         """The item's id in its group, in row-major order."""
-        _only_in_kernels("NdItem.get_local_linear_id")
+        return self._group._local_linear
 
     def get_local_range(self, idx=None):
         """How many items a group has along an axis, or along all."""
-        _only_in_kernels("NdItem.get_local_range")
+        return _plain().along(self._sizes, idx)
 
     def get_local_linear_range(self):
         """How many items a group has."""
-        _only_in_kernels("NdItem.get_local_linear_range")
+        return _plain().size(self._sizes)
 
     def get_group(self):
         """The item's group."""
-        _only_in_kernels("NdItem.get_group")
+        return self._group
 
     @property
     def dimensions(self):
         """How many axes there are."""
-        _only_in_kernels("NdItem.dimensions")
+        return len(self._extents)
 
 
 class PrivateArray:
@@ -231,8 +263,8 @@ class PrivateArray:
     a loop.
     """
 
-    def __init__(self, shape, dtype, fill_zeros=False):
-        _only_in_kernels("PrivateArray")
+    def __new__(cls, shape, dtype, fill_zeros=False):
+        return _plain().memory(shape, dtype)
 
 
 class AtomicRef:
@@ -258,54 +290,71 @@ class AtomicRef:
         memory_scope=MemoryScope.DEVICE,
         address_space=AddressSpace.GLOBAL,
     ):
-        _only_in_kernels("AtomicRef")
+        if not hasattr(ref, "dtype") or not hasattr(ref, "__setitem__"):
+            raise TypeError(f"`ref` is {ref!r}; expected an array; help: give an argument of the kernel, or local memory, and `index`")
+        self._ref, self._index = ref, index
+
+    def _exchange(self, compute, val):
+        """Writes what is computed of the element, and returns what was there."""
+        number = lambda value: value.tolist() if hasattr(value, "tolist") else value
+        old = number(self._ref[self._index])
+        new = compute(old, number(val))
+        self._ref[self._index] = _plain().wrapped(new, self._ref.dtype)
+        return _plain().scalar(old, self._ref.dtype)
 
     def load(self):
         """What is there."""
-        _only_in_kernels("AtomicRef.load")
+        return self._exchange(lambda old, _: old, 0)
 
     def store(self, val):
         """Writes a value."""
-        _only_in_kernels("AtomicRef.store")
+        self._exchange(lambda old, new: new, val)
 
     def exchange(self, val):
         """Writes a value."""
-        _only_in_kernels("AtomicRef.exchange")
+        return self._exchange(lambda old, new: new, val)
 
-    def compare_exchange(self, expected, desired, expected_idx=0):
+    def compare_exchange(self, expected=None, desired=None, expected_idx=0, *, expected_ref=None):
         """Writes `desired` where the element is as expected: whether it was.
 
-        expected: a number, or an array whose element at `expected_idx` is it, and gets what was there.
+        expected: a number, or an array whose element at `expected_idx` is it, and gets what was there; `expected_ref` is the same.
         """
-        _only_in_kernels("AtomicRef.compare_exchange")
+        expected = expected_ref if expected is None else expected
+        is_array = hasattr(expected, "__setitem__")
+        wanted = expected[expected_idx] if is_array else expected
+        wanted = wanted.tolist() if hasattr(wanted, "tolist") else wanted
+        found = self._exchange(lambda old, new: new if old == wanted else old, desired)
+        if is_array:
+            expected[expected_idx] = found
+        return bool(found == wanted)
 
     def fetch_add(self, val):
         """Writes the sum."""
-        _only_in_kernels("AtomicRef.fetch_add")
+        return self._exchange(lambda old, new: old + new, val)
 
     def fetch_sub(self, val):
         """Writes the difference."""
-        _only_in_kernels("AtomicRef.fetch_sub")
+        return self._exchange(lambda old, new: old - new, val)
 
     def fetch_min(self, val):
         """Writes the smaller one."""
-        _only_in_kernels("AtomicRef.fetch_min")
+        return self._exchange(lambda old, new: min(old, new), val)
 
     def fetch_max(self, val):
         """Writes the larger one."""
-        _only_in_kernels("AtomicRef.fetch_max")
+        return self._exchange(lambda old, new: max(old, new), val)
 
     def fetch_and(self, val):
         """Writes the bits of both; integers only."""
-        _only_in_kernels("AtomicRef.fetch_and")
+        return self._exchange(lambda old, new: old & new, val)
 
     def fetch_or(self, val):
         """Writes the bits of either; integers only."""
-        _only_in_kernels("AtomicRef.fetch_or")
+        return self._exchange(lambda old, new: old | new, val)
 
     def fetch_xor(self, val):
         """Writes the bits of one of them; integers only."""
-        _only_in_kernels("AtomicRef.fetch_xor")
+        return self._exchange(lambda old, new: old ^ new, val)
 
 
 def group_barrier(group, fence_scope=MemoryScope.WORK_GROUP):
@@ -313,12 +362,11 @@ def group_barrier(group, fence_scope=MemoryScope.WORK_GROUP):
 
     All items of a group come to it, or none: it stands in no branch or loop whose condition differs between them.
     """
-    _only_in_kernels("group_barrier")
+    _plain().together(group, None)
 
 
 def atomic_fence(memory_order, memory_scope):
     """Orders the item's own accesses for others, in a kernel."""
-    _only_in_kernels("atomic_fence")
 
 
 def reduce_over_group(group, x, op="add"):
@@ -337,34 +385,34 @@ def reduce_over_group(group, x, op="add"):
     >>> s.tolist()
     [6, 22]
     """
-    _only_in_kernels("reduce_over_group")
+    return _plain().folded(group, x, op, lambda values, place: values)
 
 
 def inclusive_scan_over_group(group, x, op="add"):
     """The values of `x` of the items up to and with this one, folded, in a kernel. op: as for `reduce_over_group`."""
-    _only_in_kernels("inclusive_scan_over_group")
+    return _plain().folded(group, x, op, lambda values, place: values[: place + 1])
 
 
 def exclusive_scan_over_group(group, x, op="add"):
     """The values of `x` of the items before this one, folded, in a kernel. op: as for `reduce_over_group`."""
-    _only_in_kernels("exclusive_scan_over_group")
+    return _plain().folded(group, x, op, lambda values, place: values[:place])
 
 
 def group_broadcast(group, x, local_id=0):
     """The value of `x` of the item with a local linear id, in a kernel."""
-    _only_in_kernels("group_broadcast")
+    return _plain().together(group, x)[local_id]
 
 
 def all_of_group(group, predicate):
     """Whether a condition is true for all items of the group, in a kernel."""
-    _only_in_kernels("all_of_group")
+    return all(_plain().together(group, bool(predicate)))
 
 
 def any_of_group(group, predicate):
     """Whether a condition is true for any item of the group, in a kernel."""
-    _only_in_kernels("any_of_group")
+    return any(_plain().together(group, bool(predicate)))
 
 
 def none_of_group(group, predicate):
     """Whether a condition is true for no item of the group, in a kernel."""
-    _only_in_kernels("none_of_group")
+    return not any(_plain().together(group, bool(predicate)))

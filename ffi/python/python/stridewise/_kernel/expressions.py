@@ -489,7 +489,7 @@ class Expressions:
                 self.fail(node, "limit", f"the constant array `{name}` has no elements", "pass it as an argument")
             made = self.builder.constant(name, dtype, shape, elements)
             # The thing is kept with it, so that nothing else gets its identity.
-            known = self.constants[id(thing)] = (Array(made, name, dtype, len(shape), (), shape), thing)
+            known = self.constants[id(thing)] = (Array(made, name, dtype, len(shape), (), shape, "constant"), thing)
         return known[0]
 
     def subscript(self, node):
@@ -545,7 +545,7 @@ class Expressions:
                     one = int(one)
                 one = self.apply(node, "add", Number(self.builder.extent(array.object, len(indices)), NUMBER), one)
             indices.append(self.operand(one) if not isinstance(one, bool) else int(one))
-        return Array(array.object, array.name, array.dtype, array.ndim, tuple(indices), array.shape)
+        return Array(array.object, array.name, array.dtype, array.ndim, tuple(indices), array.shape, array.space)
 
     def element(self, node):
         """A subscript that is written."""
@@ -597,7 +597,10 @@ class Expressions:
     # Attributes and calls.
 
     def attribute(self, node):
-        thing, name = self.expression(node.value), node.attr
+        return self.member(node, self.expression(node.value), node.attr)
+
+    def member(self, node, thing, name):
+        """What a thing has under a name."""
         if isinstance(thing, Array):
             if name == "shape":
                 return Shape(thing)

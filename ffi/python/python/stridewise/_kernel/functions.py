@@ -23,7 +23,7 @@ _NUMPY = {
     "conjugate": "conj",
 }  # fmt: skip
 #: Operations that groups fold by, and what names them.
-_FOLDS = ("add", "multiply", "minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor")
+FOLDS = ("add", "multiply", "minimum", "maximum", "bitwise_and", "bitwise_or", "bitwise_xor")
 _FOLD_FUNCTIONS = {
     operator.add: "add", operator.mul: "multiply", min: "minimum", max: "maximum",
     operator.and_: "bitwise_and", operator.or_: "bitwise_or", operator.xor: "bitwise_xor", sum: "add",
@@ -181,7 +181,7 @@ def _memory(kind):
             reader.builder.store(made, indices, 0)
             for _ in shape:
                 reader.builder.end()
-        return Array(made, name, found, len(shape), (), shape)
+        return Array(made, name, found, len(shape), (), shape, kind)
 
     return make
 
@@ -223,12 +223,26 @@ def _scope(reader, node, scope):
     return scope.name.lower()
 
 
+def _space(reader, node, space, array):
+    """That an array is where an AtomicRef says."""
+    if not isinstance(space, kernel_api.AddressSpace):
+        reader.fail(node, "types", f"{about(space)} for an address space", "give one of AddressSpace")
+    if space.name.lower() not in (array.space, "generic"):
+        reader.fail(node, "types", f"`{array.name}`, which is in {array.space} memory, as {space.name}", "leave `address_space` away: it is known")
+
+
+def fold_name(op):
+    """The operation that an argument names to fold by, or None."""
+    name = op if isinstance(op, str) else _FOLD_FUNCTIONS.get(op) or operation(op)
+    return name if name in FOLDS else None
+
+
 def _fold(kind):
     def fold(reader, node, group, x, op):
         _group(reader, node, group)
-        name = op if isinstance(op, str) else _FOLD_FUNCTIONS.get(op) or operation(op)
-        if name not in _FOLDS:
-            reader.fail(node, "types", f"{about(op)} for what folds", f"give one of {', '.join(map(repr, _FOLDS))}")
+        name = fold_name(op)
+        if name is None:
+            reader.fail(node, "types", f"{about(op)} for what folds", f"give one of {', '.join(map(repr, FOLDS))}")
         number = reader.number(x, node, "what is folded")
         dtype = reader.type_of(number)[0]
         return _collective(reader, node, kind, number, "int64" if dtype == "bool" else dtype, name)
@@ -268,6 +282,8 @@ def _atomic_ref(reader, node, ref, index, memory_order, memory_scope, address_sp
     element = array if array.is_element else reader.indexed(node, array, index)
     if not element.is_element:
         reader.fail(node, "index-count", f"`{array.name}` has {array.ndim} dimensions", "give one index for each: a tuple")
+    if address_space is not None:
+        _space(reader, node, address_space, array)
     return Atomic(element, _order(reader, node, memory_order), _scope(reader, node, memory_scope))
 
 
@@ -301,11 +317,17 @@ def _compare_exchange(reader, node, ref, expected, desired, expected_idx):
     return reader.apply(node, "equal", found, wanted)
 
 
+def _compare_exchange_of_either(reader, node, arguments, keywords):
+    """By either name of what is expected."""
+    keywords = {"expected" if name == "expected_ref" else name: thing for name, thing in keywords.items()}
+    return takes("ref", "expected", "desired", expected_idx=0)(_compare_exchange)(reader, node, arguments, keywords)
+
+
 _ATOMIC = {
     "load": _atomic("load"),
     "store": _atomic("store"),
     "exchange": _atomic("exchange"),
-    "compare_exchange": takes("ref", "expected", "desired", expected_idx=0)(_compare_exchange),
+    "compare_exchange": _compare_exchange_of_either,
 } | {f"fetch_{op}": _atomic(op) for op in ("add", "sub", "min", "max", "and", "or", "xor")}
 
 
@@ -376,6 +398,12 @@ def _divmod(reader, node, x, y):
     return reader.binary(node, ast.FloorDiv, x, y), reader.binary(node, ast.Mod, x, y)
 
 
+def _getattr(reader, node, thing, name):
+    if not isinstance(name, str):
+        reader.fail(node, "types", f"{about(name)} for a name", "give a text that is known: a literal, or a name around the kernel")
+    return reader.member(node, thing, name)
+
+
 def _barrier_of_flags(reader, node, flags):
     known = (dppy.CLK_LOCAL_MEM_FENCE, dppy.CLK_GLOBAL_MEM_FENCE)
     if flags not in (*known, known[0] | known[1]):
@@ -424,6 +452,7 @@ CALLS = {
     dppy.private.array: takes("shape", "dtype")(_memory("private")),
     dppy.atomic.add: _dppy_atomic("add"),
     dppy.atomic.sub: _dppy_atomic("sub"),
+    getattr: takes("thing", "name")(_getattr),
     len: takes("thing")(_length),
     min: _extreme("minimum"),
     max: _extreme("maximum"),

@@ -164,7 +164,21 @@ def _decorator(make, function):
     return (lambda function: make(function, frame)) if function is None else make(function, frame)
 
 
-def kernel(function=None):
+#: Options of numba-dpex's decorator, which change nothing here: nothing is compiled before a launch, and nothing holds the interpreter.
+_OPTIONS = frozenset("boundscheck debug error_model fastmath inline_threshold no_cfunc_wrapper no_compile no_cpython_wrapper release_gil".split())
+
+
+def _check_options(options):
+    for name, value in options.items():
+        if name == "_compilation_mode":
+            import warnings
+
+            warnings.warn("`_compilation_mode` is numba-dpex's own, and changes nothing", UserWarning, stacklevel=3)
+        elif name not in _OPTIONS:
+            raise TypeError(f"`{name}` is {value!r}; expected an option of numba-dpex's: {', '.join(sorted(_OPTIONS))}")
+
+
+def kernel(function=None, **options):
     """Makes a kernel of a function: a decorator. Of a text, too, where a function has no source, as at Python's prompt.
 
     The function says what one item does. Its first parameter may be an Item, or an NdItem for launches over an NdRange; the
@@ -177,8 +191,8 @@ def kernel(function=None):
     An index out of range never leaves its array: what is read is the nearest element, and what is written is dropped. A literal or an
     argument below 0 counts from the end as an index; what is computed does not. A launch fails where an `assert` does not hold.
 
-    Raises KernelError for a text that is no function, and for functions that call themselves; other rules are checked at the first
-    launch.
+    options: those of numba-dpex's decorator are taken, and change nothing. Raises KernelError for a text that is no function, and for
+    functions that call themselves; other rules are checked at the first launch.
 
     >>> import stridewise as sw
     >>> scale = sw.kernel("def scale(item, a, factor): a[item.get_id(0)] *= factor")
@@ -187,6 +201,7 @@ def kernel(function=None):
     >>> a.tolist()
     [2.5, 2.5, 2.5]
     """
+    _check_options(options)
     return _decorator(Kernel, function)
 
 

@@ -128,7 +128,7 @@ class Reader(Expressions):
             elif what == "local":
                 if not self.grouped:
                     source.fail(node, "arguments", f"local memory `{name}` over a Range", "launch over an NdRange")
-                thing = Array(self.builder.local_argument(name, dtype, ndim), name, dtype, ndim)
+                thing = Array(self.builder.local_argument(name, dtype, ndim), name, dtype, ndim, space="local")
             elif what == "number":
                 self.parameters[number] = self.builder.scalar(name, dtype)
                 value = self.values[number]

@@ -56,12 +56,12 @@ class Given(Number):
 class Array:
     """A memory object, or what is left of its dimensions after some indices. Once all are there, it is an element."""
 
-    __slots__ = ("object", "name", "dtype", "ndim", "indices", "shape")
+    __slots__ = ("object", "name", "dtype", "ndim", "indices", "shape", "space")
 
-    def __init__(self, object, name, dtype, ndim, indices=(), shape=None):
-        """shape: the extents of the whole object, where the kernel knows them."""
+    def __init__(self, object, name, dtype, ndim, indices=(), shape=None, space="global"):
+        """shape: the extents of the whole object, where the kernel knows them. space: where it is, of `AddressSpace`."""
         self.object, self.name, self.dtype, self.ndim, self.indices = object, name, dtype, ndim, indices
-        self.shape = shape
+        self.shape, self.space = shape, space
 
     @property
     def is_element(self):
