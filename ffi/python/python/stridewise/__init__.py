@@ -34,7 +34,7 @@ _LATER = {
     "shares_memory sort_complex unpackbits unwrap vectorize",
     "_platforms": "Platform SyclContext SyclContextCreationError SyclDevice SyclDeviceCreationError SyclEvent SyclKernelInvalidRangeError "
     "SyclKernelSubmitError SyclPlatform SyclQueue SyclQueueCreationError SyclSubDeviceCreationError SyclTimer backend_type device_type "
-    "event_status_type get_composite_devices get_device_cached_queue get_platforms global_mem_cache_type lsplatform",
+    "event_status_type get_composite_devices get_device_cached_queue get_platforms global_mem_cache_type kernel_arg_type lsplatform",
     "_polynomials": "poly polyadd polyder polydiv polyint polymul polysub roots",
     "_seeing": "analyze explain profile",
     "_usage": "memory_scope",

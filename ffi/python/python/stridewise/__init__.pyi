@@ -198,6 +198,7 @@ from ._platforms import (
     get_device_cached_queue as get_device_cached_queue,
     get_platforms as get_platforms,
     global_mem_cache_type as global_mem_cache_type,
+    kernel_arg_type as kernel_arg_type,
     lsplatform as lsplatform,
     global_mem_cache_type as _cache_type,
 )

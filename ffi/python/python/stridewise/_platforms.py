@@ -16,7 +16,7 @@ __all__ = [
     "Platform", "SyclContext", "SyclContextCreationError", "SyclDevice", "SyclDeviceCreationError", "SyclEvent", "SyclKernelInvalidRangeError",
     "SyclKernelSubmitError", "SyclPlatform", "SyclQueue", "SyclQueueCreationError", "SyclSubDeviceCreationError", "SyclTimer",
     "backend_type", "device_type", "event_status_type", "get_composite_devices", "get_device_cached_queue", "get_platforms",
-    "global_mem_cache_type", "lsplatform",
+    "global_mem_cache_type", "kernel_arg_type", "lsplatform",
 ]  # fmt: skip
 
 SyclContext, SyclDevice, SyclEvent, SyclQueue = _sw.Context, _sw.Device, _sw.Event, _sw.Queue
@@ -39,9 +39,15 @@ backend_type = _Kind("backend_type", [(name, name) for name in ("all", "cuda", "
 event_status_type = _Kind("event_status_type", [(name, name) for name in ("unknown_status", "submitted", "running", "complete", "failed")])
 #: Of devices, what `Device.global_mem_cache_type` is.
 global_mem_cache_type = _Kind("global_mem_cache_type", [(name, name) for name in ("indeterminate", "none", "read_only", "read_write")])
+#: Of what an argument of a kernel is, dpctl's number.
+kernel_arg_type = _enum.Enum("kernel_arg_type", [f"dpctl_{name}" for name in (
+    "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64", "void_ptr", "local_accessor",
+    "work_group_memory", "raw_kernel_arg",
+)], start=0)  # fmt: skip
 for _kind, _text in {
     device_type: "The kinds of devices, which are equal to their names.", backend_type: "The drivers, which are equal to their names.",
     event_status_type: "How far work is, equal to its name.", global_mem_cache_type: "What a cache of a device's memory is for, equal to its name.",
+    kernel_arg_type: "What an argument of a kernel is, by dpctl's numbers.",
 }.items():  # fmt: skip
     _kind.__doc__, _kind.__module__ = _text, "stridewise"
 

@@ -28,6 +28,7 @@ __all__ = [
     "get_device_cached_queue",
     "get_platforms",
     "global_mem_cache_type",
+    "kernel_arg_type",
     "lsplatform",
 ]
 
@@ -107,3 +108,19 @@ def get_composite_devices() -> list[Device]: ...
 def get_device_cached_queue(device: Device | Queue | Context | _str) -> Queue: ...
 def get_platforms() -> list[Platform]: ...
 def lsplatform(verbosity: _int = 0) -> None: ...
+
+class kernel_arg_type(_enum.Enum):
+    dpctl_int8 = 0
+    dpctl_uint8 = 1
+    dpctl_int16 = 2
+    dpctl_uint16 = 3
+    dpctl_int32 = 4
+    dpctl_uint32 = 5
+    dpctl_int64 = 6
+    dpctl_uint64 = 7
+    dpctl_float32 = 8
+    dpctl_float64 = 9
+    dpctl_void_ptr = 10
+    dpctl_local_accessor = 11
+    dpctl_work_group_memory = 12
+    dpctl_raw_kernel_arg = 13
