@@ -27,8 +27,19 @@ typecodes = {
 half, single, double, csingle, cdouble = _sw.float16, _sw.float32, _sw.float64, _sw.complex64, _sw.complex128
 
 
-class generic:
-    """The kind that every dtype is of; it and those below it are for `issubdtype`, and have no elements."""
+class _Kind(type):
+    """The class of kinds: NumPy's classes, which dtypes have as their `type`, are of ours with the same name."""
+
+    def __subclasscheck__(cls, other):
+        named = lambda base: base.__module__ == "numpy" and base.__name__ == cls.__name__
+        return type.__subclasscheck__(cls, other) or any(map(named, getattr(other, "__mro__", ())))
+
+    def __instancecheck__(cls, thing):
+        return cls.__subclasscheck__(thing.__class__)
+
+
+class generic(metaclass=_Kind):
+    """The kind that every dtype is of; it and those below it are for `issubdtype`, and for `issubclass` with NumPy's classes."""
 
 
 class number(generic):

@@ -138,6 +138,14 @@ class AddressSpace(enum.IntEnum):
     GENERIC = 4
 
 
+def _outside(self, *_):
+    """Local memory is in kernels: a LocalAccessor says its shape and dtype."""
+    raise NotImplementedError(f"{self!r} has elements in kernels only; help: pass it as an argument of a launch, and read what items write")
+
+
+LocalAccessor.__getitem__ = LocalAccessor.__setitem__ = _outside
+
+
 class Item(_Given):
     """An item of a launch over a Range: the first argument of the kernel. Axes are numbered as those of arrays."""
 

@@ -1,5 +1,6 @@
 """Has numba-dpex's tests of kernels be of ours: the modules that they import are our namespace. `pytest -p suite_dpex …/numba_dpex/tests/kernel_tests`."""
 
+import numba.core.config
 import numba.core.errors
 from suite_dpctl import module, package
 
@@ -7,6 +8,7 @@ import stridewise as sw
 from stridewise import kernel_api
 
 numba.core.errors.TypingError = sw.KernelError
+numba.core.config.CAPTURED_ERRORS = "new_style"
 module("dpnp", sw, __path__=[], ndarray=sw.usm_ndarray)
 config = type("config", (), {"TESTING_SKIP_NO_DEBUGGING": True, "INLINE_THRESHOLD": None, "DUMP_KERNEL_LLVM": False})
 module("numba_dpex", kernel_api, sw, config=config, dpjit=lambda function: function, prange=range, **package("numba_dpex"))

@@ -8,7 +8,7 @@ import operator
 from .. import _native, dppy, kernel_api
 from .launcher import DeviceFunction, Kernel
 from .things import (
-    COMPLEX, FIRM, FLOAT, INTEGER, NUMBER, Array, Atomic, Method, Number, Place, about, dtype_name, integer, named_dtype,
+    COMPLEX, FIRM, FLOAT, INTEGER, KINDS, NUMBER, Array, Atomic, Method, Number, Place, about, dtype_name, integer, named_dtype,
 )  # fmt: skip
 
 #: Operations of the engine: name, how many operands, whether integers become floats first, whether they take booleans.
@@ -287,11 +287,19 @@ def _atomic_ref(reader, node, ref, index, memory_order, memory_scope, address_sp
     return Atomic(element, _order(reader, node, memory_order), _scope(reader, node, memory_scope))
 
 
+def _of_element(reader, node, number, array):
+    """A number that an element can be: what it has a dtype of is no wider a kind."""
+    dtype, firm = reader.type_of(number)
+    if firm == FIRM and KINDS[dtype] > KINDS[array.dtype]:
+        reader.fail(node, "types", f"{about(number)} for an element of `{array.name}`, which is {array.dtype}", f"convert it: {array.dtype}(…)")
+    return number
+
+
 def _atomic(op):
     def atomic(reader, node, ref, val=None):
-        number = None if op == "load" else reader.number(val, node, "what an atomic access gives")
-        reader.at(node)
         array = ref.array
+        number = None if op == "load" else _of_element(reader, node, reader.number(val, node, "what an atomic access gives"), array)
+        reader.at(node)
         operand = None if number is None else reader.assigned(number, array.dtype)
         value = reader.builder.atomic(op, array.object, array.indices, operand, ref.order, ref.scope)
         return None if value is None else Number(value, FIRM)
@@ -304,9 +312,9 @@ def _compare_exchange(reader, node, ref, expected, desired, expected_idx):
     if isinstance(expected, Array):
         store = expected if expected.is_element else reader.indexed(node, expected, expected_idx)
     wanted = reader.number(store if store is not None else expected, node, "the expected value")
-    desired = reader.number(desired, node, "the desired value")
-    reader.at(node)
     array, builder = ref.array, reader.builder
+    desired = _of_element(reader, node, reader.number(desired, node, "the desired value"), array)
+    reader.at(node)
     wanted = Number(builder.cast(reader.assigned(wanted, array.dtype), array.dtype), FIRM)
     order = (ref.order, ref.scope)
     desired = reader.assigned(desired, array.dtype)

@@ -343,7 +343,9 @@ class Reader(Expressions):
     def annotated(self, node):
         if node.value is None:
             self.fail(node, "structure", "an annotation without a value", "assign a value")
-        thing = self.cast(node, self.expression(node.annotation), self.expression(node.value))
+        kind, thing = self.expression(node.annotation), self.expression(node.value)
+        if not (isinstance(kind, type) and kind.__module__ == "stridewise.kernel_api" and not self.is_number(thing)):
+            thing = self.cast(node, kind, thing)
         self.store(node.target, thing, node.value)
 
     def store(self, target, thing, node):
