@@ -150,6 +150,7 @@ def test_memory(kind, number):
     for syclobj in (None, queue, queue.context):
         assert (memory.get_usm_type(syclobj), memory.get_usm_type_enum(syclobj)) == (kind, number)
     other = sw.Context(sw.Device("host").create_sub_devices(1))
+    assert memory.get_usm_type(sw.Context()) == kind or sw.Device() != sw.Device("host")
     assert (memory.get_usm_type(other), memory.get_usm_type_enum(other)) == ("unknown", 0)
     assert sys.getsizeof(memory) > 1000
     with pytest.raises(TypeError, match="`syclobj`"):
@@ -206,3 +207,21 @@ def test_utils(monkeypatch):
         with sw.utils.onetrace_enabled():
             assert os.environ["PTI_ENABLE_COLLECTION"] == "1"
         assert os.environ.get("PTI_ENABLE_COLLECTION") == before
+
+
+def test_types_that_no_device_is_of():
+    for kind in (sw.device_type.custom, sw.device_type.automatic):
+        assert sw.get_devices(device_type=kind) == [] and sw.get_num_devices(device_type=kind) == 0
+    with pytest.raises(ValueError, match="`device_type` is \"pears\""):
+        sw.get_devices(device_type="pears")
+
+
+def test_times_are_waited_for():
+    queue = sw.Queue("host", property="enable_profiling")
+    memory = sw.MemoryUSMHost(64 << 20, queue=queue)
+    event = queue.memset(memory, 1)
+    assert event.profiling_info_start <= event.profiling_info_end and event.is_done
+
+
+def test_numbers_of_arguments():
+    assert [each.value for each in sw.kernel_arg_type] == list(range(14)) and sw.kernel_arg_type.dpctl_int8.name == "dpctl_int8"

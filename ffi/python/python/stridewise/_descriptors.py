@@ -139,6 +139,45 @@ for _owner in (_sw.Device, _sw.Queue, _sw.Context):
 _as_kind(_sw.Device, "device_type", "device_type")
 _as_kind(_sw.Event, "execution_status", "event_status_type")
 
+
+
+def _waited(name):
+    given = getattr(_sw.Event, name)
+
+    def found(self):
+        self.wait()
+        return given.__get__(self)
+
+    text = given.__doc__.replace("ValueError before the work is done;", "what made the work fail; waits for it;")
+    setattr(_sw.Event, name, property(found, doc=text))
+
+
+# A time is there when the work is done, for which SYCL waits.
+for _name in ("profiling_info_submit", "profiling_info_start", "profiling_info_end"):
+    _waited(_name)
+
+_devices, _num_devices = _sw.get_devices, _sw.get_num_devices
+#: Types of SYCL's of which no device is.
+_NO_TYPES = ("automatic", "custom")
+
+
+def get_devices(backend="all", device_type="all"):
+    """The devices of a driver ("host", "opencl", …) and type ("cpu", "gpu" or "accelerator"), of all where it is "all".
+
+    Raises ValueError for other names.
+
+    >>> import stridewise as sw
+    >>> [device.filter_string for device in sw.get_devices(backend="host")]
+    ['host:cpu:0']
+    """
+    return [] if device_type in _NO_TYPES else _devices(backend, device_type)
+
+
+def get_num_devices(backend="all", device_type="all"):
+    """How many devices `get_devices` lists."""
+    return 0 if device_type in _NO_TYPES else _num_devices(backend, device_type)
+
+
 _divide = _sw.Device.create_sub_devices
 
 

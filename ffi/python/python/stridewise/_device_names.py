@@ -105,11 +105,11 @@ for _method in (memcpy_async, _submit_keep_args_alive):
 
 
 def get_usm_type(self, syclobj=None):
-    """"host", "device" or "shared"; "unknown" for the devices of a queue or context other than the memory's."""
+    """"host", "device" or "shared"; "unknown" where the devices of a queue or context are others than the memory's."""
     if syclobj is not None:
         if not isinstance(syclobj, (_sw.Queue, _sw.Context)):
             raise TypeError(f"`syclobj` is {syclobj!r}; expected a Queue, a Context or None")
-        if (syclobj.sycl_context if isinstance(syclobj, _sw.Queue) else syclobj) != self.sycl_context:
+        if self.sycl_device not in (syclobj.sycl_context if isinstance(syclobj, _sw.Queue) else syclobj).devices:
             return "unknown"
     return self.usm_type
 
