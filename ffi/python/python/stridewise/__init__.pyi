@@ -227,12 +227,19 @@ from ._sets import (
     unravel_index as unravel_index,
 )
 from ._wider import (
+    corrcoef as corrcoef,
+    cov as cov,
+    einsum as einsum,
     eye as eye,
+    gradient as gradient,
     histogram as histogram,
+    isin as isin,
     linspace as linspace,
     load as load,
+    median as median,
     meshgrid as meshgrid,
     nan_to_num as nan_to_num,
+    nanmedian as nanmedian,
     pad as pad,
     save as save,
 )
@@ -1549,7 +1556,6 @@ def copysign(
     out: usm_ndarray | None = None,
     order: _Order = "K",
 ) -> usm_ndarray: ...
-def corrcoef(x: _Array, y: _Array | None = None, *, rowvar: _bool = True) -> usm_ndarray: ...
 def correlate(x1: _Array, x2: _Array, /, mode: _str = "valid") -> usm_ndarray: ...
 def cos(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
 def cosh(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
@@ -1559,14 +1565,6 @@ def count_nonzero(
     axis: _int | Sequence[_int] | None = None,
     out: usm_ndarray | None = None,
     keepdims: _bool = False,
-) -> usm_ndarray: ...
-def cov(
-    m: _Array,
-    y: _Array | None = None,
-    *,
-    rowvar: _bool = True,
-    bias: _bool = False,
-    ddof: _float | None = None,
 ) -> usm_ndarray: ...
 def cumulative_logsumexp(
     x: _Array,
@@ -1609,7 +1607,6 @@ def divide(
     order: _Order = "K",
 ) -> usm_ndarray: ...
 e: Final[_float]
-def einsum(subscripts: _str, /, *operands: _Array) -> usm_ndarray: ...
 def emulate(
     preset: Literal["iris_xe", "arc_a770", "rtx_3060", "rx_6600", "raspberry_pi_4"] | None = None,
     *,
@@ -1711,9 +1708,6 @@ def has_accelerator_devices() -> _bool: ...
 def has_cpu_devices() -> _bool: ...
 def has_gpu_devices() -> _bool: ...
 def get_pointer_type(address: _int) -> _str: ...
-def gradient(
-    f: _Array, /, *spacing: _Array, axis: _int | Sequence[_int] | None = None, edge_order: _int = 1
-) -> usm_ndarray | tuple[usm_ndarray, ...]: ...
 def greater(
     x1: _Array,
     x2: _Array,
@@ -1761,7 +1755,6 @@ def isclose(
 ) -> usm_ndarray: ...
 def isdtype(dtype: _dtype, kind: _dtype | _str | tuple[Any, ...]) -> _bool: ...
 def isfinite(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
-def isin(x1: _Array, x2: _Array, /, *, invert: _bool = False) -> usm_ndarray: ...
 def isinf(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
 def isnan(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
 def isneginf(x: _Array, /) -> usm_ndarray: ...
@@ -1861,13 +1854,6 @@ def mean(
     *,
     where: _Array | None = None,
 ) -> usm_ndarray: ...
-def median(
-    x: _Array,
-    /,
-    axis: _int | Sequence[_int] | None = None,
-    out: usm_ndarray | None = None,
-    keepdims: _bool = False,
-) -> usm_ndarray: ...
 def memmap(
     filename: Any,
     dtype: _DTypeLike | None = None,
@@ -1927,13 +1913,6 @@ def nanmean(
     keepdims: _bool = False,
     *,
     where: _Array | None = None,
-) -> usm_ndarray: ...
-def nanmedian(
-    x: _Array,
-    /,
-    axis: _int | Sequence[_int] | None = None,
-    out: usm_ndarray | None = None,
-    keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def nanmin(
     x: _Array,

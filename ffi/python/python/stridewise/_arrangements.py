@@ -161,7 +161,7 @@ def ediff1d(x, /, to_end=None, to_begin=None):
     return _sw.concat(parts) if len(parts) > 1 else parts[0]
 
 
-def fill_diagonal(x, value, /, wrap=False):
+def fill_diagonal(x, /, val, wrap=False):
     """Writes a number, or an array's elements in turn, to the diagonal of an array, in place; of more than two dimensions, all of
     one extent. wrap: whether a tall matrix has another diagonal below a row that is left out."""
     if x.ndim < 2 or x.ndim > 2 and len(set(x.shape)) != 1:
@@ -173,11 +173,11 @@ def fill_diagonal(x, value, /, wrap=False):
     else:
         flat = _sw.arange(0, rows * columns, columns + 1, sycl_queue=x.sycl_queue)
         count, places = flat.size, (flat // max(columns, 1), flat % max(columns, 1))
-    if hasattr(value, "__len__") or getattr(value, "ndim", 0):
-        value = _sw.reshape(_sw.asarray(value, sycl_queue=x.sycl_queue), -1)
-        value = _sw.take(value, _sw.arange(count, sycl_queue=x.sycl_queue) % value.size)
+    if hasattr(val, "__len__") or getattr(val, "ndim", 0):
+        val = _sw.reshape(_sw.asarray(val, sycl_queue=x.sycl_queue), -1)
+        val = _sw.take(val, _sw.arange(count, sycl_queue=x.sycl_queue) % val.size)
     if count:
-        x[places] = value
+        x[places] = val
 
 
 def indices(dimensions, dtype="int64", sparse=False):
@@ -293,9 +293,9 @@ def trim_zeros(x, /, trim="fb", axis=None):
     return x[tuple(key)]
 
 
-def vander(x, /, n=None, increasing=False):
-    """The matrix whose columns are powers of a vector's elements, from the highest on; n columns, None: as many as elements."""
-    x = _array(x)
+def vander(x, /, n=None, increasing=False, *, N=None):
+    """The matrix whose columns are powers of a vector's elements, from the highest on; n columns, None: as many as elements. N: as n."""
+    x, n = _array(x), N if n is None else n
     if x.ndim != 1:
         raise ValueError(f"invalid value: `x` has {x.ndim} dimensions; expected one")
     n = x.shape[0] if n is None else _names._integer("n", n)

@@ -175,7 +175,9 @@ def copyto(dst, src, /, casting="same_kind", where=True):
     source = _sw.reshape(source, source.shape[source.ndim - dst.ndim :]) if source.ndim > dst.ndim else source
     mask = _array(where, dst.sycl_queue)
     if mask.dtype != _sw.bool:
-        raise TypeError(f"dtype: `where` is of {mask.dtype}; expected bool; help: compare it with 0")
+        if mask.ndim:
+            raise TypeError(f"dtype: `where` is of {mask.dtype}; expected bool; help: compare it with 0")
+        mask = mask != 0
     dst[...] = _sw.where(_sw.broadcast_to(mask, dst.shape), _sw.broadcast_to(source, dst.shape), dst)
 
 

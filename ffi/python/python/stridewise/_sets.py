@@ -84,12 +84,12 @@ def setdiff1d(x1, x2, /, assume_unique=False):
     return x1[_sw.isin(x1, x2, invert=True)]
 
 
-def tril_indices(n, /, k=0, m=None, *, device=None):
+def tril_indices(n, k=0, m=None, *, device=None):
     """The places of the elements of a matrix on and below a diagonal: an array for the rows and one for the columns."""
     return _sw.nonzero(_sw.tril(_sw.ones((n, n if m is None else m), dtype="bool", device=device), k=k))
 
 
-def triu_indices(n, /, k=0, m=None, *, device=None):
+def triu_indices(n, k=0, m=None, *, device=None):
     """The places of the elements of a matrix on and above a diagonal: an array for the rows and one for the columns."""
     return _sw.nonzero(_sw.triu(_sw.ones((n, n if m is None else m), dtype="bool", device=device), k=k))
 

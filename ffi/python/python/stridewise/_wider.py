@@ -2,9 +2,119 @@
 
 from . import _native as _sw
 from ._arguments import explained as _explained
-from ._operands import _array, _queue
+from ._operands import _array, _arrays, _is_inexact, _queue
 
 _NATIVE_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
+
+
+def corrcoef(x, y=None, rowvar=True, *, dtype=None):
+    """The correlation coefficients of the variables that the rows of a matrix are, or its columns where rowvar is False; of `y`, too,
+    which has as many observations. dtype: what they are computed in."""
+    return _sw.corrcoef(_as(x, dtype), _as(y, dtype), rowvar=rowvar)
+
+
+def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
+    """The covariances of the variables that the rows of a matrix are, or its columns where rowvar is False; of `y`, too, which has as
+    many observations.
+
+    bias: divides by the number of observations, not by one less; ddof: by so many less. fweights: how often each observation is there,
+    integers; aweights: how much it weighs, by which the sums of products are divided. dtype: what they are computed in.
+    """
+    m, y = _as(m, dtype), _as(y, dtype)
+    if fweights is None and aweights is None:
+        return _sw.cov(m, y, rowvar=rowvar, bias=bias, ddof=ddof)
+    return _weighted_cov(_array(m), y, rowvar, bool(bias) if ddof is None else ddof, fweights, aweights, ddof is not None)
+
+
+def _as(x, dtype):
+    """An array in a dtype, if one is named."""
+    return x if x is None or dtype is None else _sw.astype(_array(x), dtype, copy=False)
+
+
+def _weighted_cov(m, y, rowvar, ddof, fweights, aweights, is_ddof):
+    """Covariances of observations that weigh. ddof: that, or whether it is 0."""
+    rows = [x if x.ndim > 1 and rowvar else x.T if x.ndim > 1 else _sw.reshape(x, (1, -1)) for x in (m, *([] if y is None else [_array(y, m.sycl_queue)]))]
+    x = rows[0] if len(rows) == 1 else _sw.concat(rows)
+    x = x if _is_inexact(x) else x / 1
+    ddof = ddof if is_ddof else 0 if ddof else 1
+    weights = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is None:
+            continue
+        given = _array(given, m.sycl_queue)
+        if given.ndim != 1 or given.shape[0] != x.shape[1]:
+            raise ValueError(f"shape mismatch: `{name}` is of shape {given.shape}; expected one number for each of {x.shape[1]} observations")
+        if name == "fweights" and not _sw.isdtype(given.dtype, ("integral", "bool")):
+            raise TypeError(f"dtype: `fweights` is of {given.dtype}; expected integers: how often each observation is there")
+        if bool(_sw.any(given < 0)):
+            raise ValueError(f"out of range: `{name}` has a number below 0; expected none")
+        weights = given / 1 if weights is None else weights * given
+    total = _sw.sum(weights)
+    mean = _sw.sum(x * weights, axis=1, keepdims=True) / total
+    if aweights is None or ddof == 0:
+        factor = total - ddof if ddof else total
+    else:
+        factor = total - ddof * _sw.sum(weights * _array(aweights, m.sycl_queue)) / total
+    x = x - mean
+    found = _sw.matmul(x, _sw.conj((x * weights).T)) / factor
+    return _sw.reshape(found, ()) if found.size == 1 else found
+
+
+def einsum(subscripts, /, *operands, out=None, dtype=None, order="K", casting="safe", optimize=False):
+    """A sum of products, whose indices letters name: "ij,jk->ik" is a product of matrices. Letters that the result lacks are summed over;
+    `...` stands for the dimensions that have no letters. Without "->" the result has those that stand once, in their order.
+
+    An array with a list of numbers behind it, and so on, is another form: its dimensions by numbers, and those of the result last. out: an array
+    for the result. dtype: what is computed in; casting: whether operands may be converted to it, as for `can_cast`. order: "K" or "C"; "F"
+    lays out the result by columns. optimize: taken, and changes nothing.
+
+    >>> a, b = sw.arange(6).reshape(2, 3), sw.arange(3)
+    >>> sw.einsum("ij,j->i", a, b).tolist()
+    [5, 14]
+    """
+    if not isinstance(subscripts, str):
+        subscripts, operands = _by_letters((subscripts, *operands))
+    operands = _arrays(operands)
+    if dtype is not None:
+        for place, x in enumerate(operands):
+            if not _sw.can_cast(x, dtype, casting=casting):
+                raise TypeError(
+                    f"dtype: operand {place} is of {x.dtype}, which is not converted to {_sw.dtype(dtype)} with casting={casting!r}; "
+                    "expected one that is; help: another `casting`"
+                )
+        operands = [_sw.astype(x, dtype, copy=False) for x in operands]
+    result = _sw.einsum(subscripts, *operands)
+    if operands:
+        # Elements are added in their own dtype.
+        result = _sw.astype(result, _sw.result_type(*operands), copy=False)
+    if out is not None:
+        if out.shape != result.shape:
+            raise ValueError(f"shape mismatch: `out` is of shape {out.shape}; expected {result.shape}")
+        return _sw.positive(result, out=out) if result.dtype != _sw.bool else _into(result, out)
+    return _sw.copy(result, order="F") if order == "F" else result
+
+
+def _into(result, out):
+    out[...] = result
+    return out
+
+
+def _by_letters(given):
+    """Operands with lists of numbers, as a text and operands."""
+    operands, lists = given[0:-1:2] if len(given) % 2 else given[::2], given[1::2]
+    result = given[-1] if len(given) % 2 else None
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+    def text(numbers):
+        numbers = numbers.tolist() if hasattr(numbers, "tolist") else numbers
+        if not isinstance(numbers, (list, tuple)):
+            raise TypeError(f"`subscripts` is {numbers!r}; expected a text, or arrays with lists of numbers behind them")
+        if any(one is not Ellipsis and not (isinstance(one, int) and 0 <= one < 52) for one in numbers):
+            raise ValueError(f"invalid value: `subscripts` has {numbers!r}; expected numbers from 0 to 51, and `...`")
+        return "".join("..." if one is Ellipsis else letters[one] for one in numbers)
+
+    found = ",".join(map(text, lists))
+    return (found if result is None else f"{found}->{text(result)}"), operands
 
 
 def eye(n_rows, n_cols=None, /, k=0, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None, queue=None):
@@ -15,6 +125,18 @@ def eye(n_rows, n_cols=None, /, k=0, dtype=None, order="C", *, device=None, usm_
     [[1, 0], [0, 1]]
     """
     return _sw.eye(n_rows, n_cols, k=k, dtype=dtype, order=order, device=device, usm_type=usm_type, sycl_queue=sycl_queue, queue=queue)
+
+
+def gradient(f, /, *spacing, axis=None, edge_order=1):
+    """The slope of an array along each axis, or along those named, from the differences of neighbours: central ones inside, one-sided
+    ones of first or second order at the ends. spacing: the distance of neighbours, one number for all axes or one for each, or the
+    coordinates along an axis. An array for one axis, else a tuple of them."""
+    found = _sw.gradient(f, *spacing, axis=axis, edge_order=edge_order)
+    return tuple(map(_contiguous, found)) if isinstance(found, tuple) else _contiguous(found)
+
+
+def _contiguous(x):
+    return x if x.flags.c_contiguous else _sw.copy(x, order="C")
 
 
 def histogram(x, /, bins=10, range=None, density=None, weights=None):
@@ -31,6 +153,14 @@ def histogram(x, /, bins=10, range=None, density=None, weights=None):
     elif range is not None and not isinstance(range, tuple):
         range = tuple(range)
     return _sw.histogram(x, bins, range, density, weights)
+
+
+def isin(x1, x2, /, assume_unique=False, invert=False, *, kind=None):
+    """Where elements of one array are among those of another one, or, with invert, where they are not. assume_unique, kind ("sort" or
+    "table"): NumPy's, which change nothing."""
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f'invalid value: `kind` is {kind!r}; expected None, "sort" or "table"')
+    return _sw.isin(x1, x2, invert=invert)
 
 
 def linspace(
@@ -112,6 +242,17 @@ def save(file, arr):
     write_npy(file, arr)
 
 
+def median(x, /, axis=None, out=None, keepdims=False, *, overwrite_input=False):
+    """The middle of the elements in order, or the mean of the two there, along an axis or axes; NaN where one is NaN. overwrite_input:
+    taken, and changes nothing."""
+    return _sw.median(x, axis, out, keepdims)
+
+
+def nanmedian(x, /, axis=None, out=None, keepdims=False, *, overwrite_input=False):
+    """As `median`, of the elements that are not NaN."""
+    return _sw.nanmedian(x, axis, out, keepdims)
+
+
 def meshgrid(*arrays, indexing="xy", sparse=False, copy=False):
     """The coordinates of a grid: for arrays of one dimension (or none), as many arrays of the grid's shape, each of which
     repeats the elements of one along an axis; read-only views. indexing: "xy", the first array runs along axis 1 and the
@@ -171,7 +312,10 @@ def pad(x, pad_width, /, mode="constant", *, constant_values=0, end_values=0, st
     return pad_otherwise(_array(x), pad_width, mode, end_values, stat_length, reflect_type)
 
 
-__all__ = ["eye", "histogram", "linspace", "load", "meshgrid", "nan_to_num", "pad", "save"]
+__all__ = [
+    "corrcoef", "cov", "einsum", "eye", "gradient", "histogram", "isin", "linspace", "load", "median", "meshgrid", "nan_to_num",
+    "nanmedian", "pad", "save",
+]  # fmt: skip
 
 
 _explained(globals())

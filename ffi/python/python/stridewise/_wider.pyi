@@ -7,16 +7,71 @@ from typing import Any, Literal, overload
 from stridewise import Queue, _Array, _DeviceLike, _DTypeLike, _Order, usm_ndarray
 
 __all__ = [
+    "corrcoef",
+    "cov",
+    "einsum",
     "eye",
+    "gradient",
     "histogram",
+    "isin",
     "linspace",
     "load",
+    "median",
     "meshgrid",
     "nan_to_num",
+    "nanmedian",
     "pad",
     "save",
 ]
 
+def corrcoef(
+    x: _Array, y: _Array | None = None, rowvar: _bool = True, *, dtype: _DTypeLike | None = None
+) -> usm_ndarray: ...
+def cov(
+    m: _Array,
+    y: _Array | None = None,
+    rowvar: _bool = True,
+    bias: _bool = False,
+    ddof: _float | None = None,
+    fweights: _Array | Sequence[_int] | None = None,
+    aweights: _Array | Sequence[_float] | None = None,
+    *,
+    dtype: _DTypeLike | None = None,
+) -> usm_ndarray: ...
+def einsum(
+    subscripts: Any,
+    /,
+    *operands: Any,
+    out: usm_ndarray | None = None,
+    dtype: _DTypeLike | None = None,
+    order: _str = "K",
+    casting: _str = "safe",
+    optimize: Any = False,
+) -> usm_ndarray: ...
+def gradient(
+    f: _Array, /, *spacing: _Array, axis: _int | Sequence[_int] | None = None, edge_order: _int = 1
+) -> usm_ndarray | tuple[usm_ndarray, ...]: ...
+def isin(
+    x1: _Array, x2: _Array, /, assume_unique: _bool = False, invert: _bool = False, *, kind: _str | None = None
+) -> usm_ndarray: ...
+def median(
+    x: _Array,
+    /,
+    axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    keepdims: _bool = False,
+    *,
+    overwrite_input: _bool = False,
+) -> usm_ndarray: ...
+def nanmedian(
+    x: _Array,
+    /,
+    axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    keepdims: _bool = False,
+    *,
+    overwrite_input: _bool = False,
+) -> usm_ndarray: ...
 def eye(
     n_rows: _int,
     n_cols: _int | None = None,
