@@ -194,7 +194,7 @@ def create_sub_devices(self, partition):
     return _divide(self, partition)
 
 
-_sw.Device.create_sub_devices = create_sub_devices
+setattr(_sw.Device, "create_sub_devices", create_sub_devices)
 
 _select = _sw.select_device_with_aspects
 #: Aspects by which devices are selected, too, beside those that `Device.aspects` may have.

@@ -100,8 +100,8 @@ def _submit_keep_args_alive(self, args, dEvents):
     return self.submit_barrier(dEvents or [_sw.Event()])
 
 
-for _method in (memcpy_async, _submit_keep_args_alive):
-    setattr(_sw.Queue, _method.__name__, _method)
+setattr(_sw.Queue, "memcpy_async", memcpy_async)
+setattr(_sw.Queue, "_submit_keep_args_alive", _submit_keep_args_alive)
 
 
 def get_usm_type(self, syclobj=None):
@@ -123,8 +123,9 @@ def __sizeof__(self):
     return object.__sizeof__(self) + self.nbytes
 
 
-for _method in (get_usm_type, get_usm_type_enum, __sizeof__):
-    setattr(_sw._Memory, _method.__name__, _method)
-for _name, _of in {"_context": "sycl_context", "_queue": "sycl_queue"}.items():
-    setattr(_sw._Memory, _name, property(lambda self, of=_of: getattr(self, of), doc=f"As `{_of}`."))
+setattr(_sw._Memory, "get_usm_type", get_usm_type)
+setattr(_sw._Memory, "get_usm_type_enum", get_usm_type_enum)
+setattr(_sw._Memory, "__sizeof__", __sizeof__)
+setattr(_sw._Memory, "_context", property(lambda self: self.sycl_context, doc="As `sycl_context`."))
+setattr(_sw._Memory, "_queue", property(lambda self: self.sycl_queue, doc="As `sycl_queue`."))
 setattr(_sw._Memory, "reference_obj", property(lambda self: None, doc="What keeps the memory beside itself: nothing, it counts who uses it."))
