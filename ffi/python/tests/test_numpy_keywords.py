@@ -301,3 +301,89 @@ def test_testing_reads():
 def test_what_is_refused_is_named(call):
     with pytest.raises(TypeError, match="`order`.*asnumpy"):
         call(sw.asarray(A))
+
+
+M = np.asarray([[0.5, 2.0, -1.0, 3.0], [1.0, -2.0, 0.25, 4.0], [7.0, 1.0, 0.0, -3.0]])
+
+
+def test_covariances():
+    m, f, a = sw.asarray(M), [1, 3, 2, 1], [0.5, 1.0, 2.0, 0.25]
+    cases = [
+        ((), {}), ((None, False), {}), ((None, True, True), {}), ((M[::-1].copy(),), {"ddof": 0}), ((), {"fweights": f}), ((), {"aweights": a}),
+        ((), {"fweights": f, "aweights": a, "bias": True}), ((None, True, False, 2), {"fweights": f, "aweights": a}), ((), {"aweights": a, "ddof": 0}),
+    ]  # fmt: skip
+    for args, options in cases:
+        np.testing.assert_allclose(sw.asnumpy(sw.cov(m, *args, **options)), np.cov(M, *args, **options), err_msg=str((args, options)))
+    np.testing.assert_allclose(float(sw.cov(m[0], fweights=f)), np.cov(M[0], fweights=f))
+    assert sw.cov(m, dtype="float32").dtype == sw.corrcoef(m, None, False, dtype="float32").dtype == "float32"
+    np.testing.assert_allclose(sw.asnumpy(sw.corrcoef(m, None, False)), np.corrcoef(M, None, False))
+    with pytest.raises(TypeError, match="`fweights` is of float64"):
+        sw.cov(m, fweights=a)
+    with pytest.raises(ValueError, match="`aweights` is of shape"):
+        sw.cov(m, aweights=[1.0])
+    with pytest.raises(ValueError, match="`fweights` has a number below 0"):
+        sw.cov(m, fweights=[-1, 1, 1, 1])
+
+
+def test_sums_of_products():
+    x, y = np.arange(6, dtype="i4").reshape(2, 3), np.arange(12, dtype="i4").reshape(3, 4)
+    a, b = sw.asarray(x), sw.asarray(y)
+    for options in ({}, {"dtype": "float64"}, {"dtype": "int8", "casting": "unsafe"}, {"optimize": True}, {"optimize": "greedy"}, {"order": "F"}):
+        found, expected = sw.einsum("ij,jk->ik", a, b, **options), np.einsum("ij,jk->ik", x, y, **options)
+        assert found.dtype == expected.dtype and found.flags.f_contiguous == (options == {"order": "F"})
+        np.testing.assert_array_equal(sw.asnumpy(found), expected)
+    assert sw.einsum("ij->", a).dtype == "int32"
+    goal = sw.zeros((2, 4), dtype="int64")
+    assert sw.einsum("ij,jk", a, b, out=goal) is goal and goal.tolist() == (x @ y).tolist()
+    for args in ((x, [0, 1], y, [1, 2], [0, 2]), (x, [0, 1], y, [1, 2]), (x, [0, 0 + 1]), (x, [..., 0], [0, ...])):
+        ours = [sw.asarray(each) if isinstance(each, np.ndarray) else each for each in args]
+        assert sw.einsum(*ours).tolist() == np.einsum(*args).tolist()
+    assert sw.einsum(a, sw.asarray([1, 0])).tolist() == np.einsum(x, [1, 0]).tolist()
+    with pytest.raises(TypeError, match="operand 0 is of int32"):
+        sw.einsum("ij->", a, dtype="int8")
+    with pytest.raises(ValueError, match="`out` is of shape"):
+        sw.einsum("ij->", a, out=goal)
+    with pytest.raises(ValueError, match="`subscripts` has"):
+        sw.einsum(a, [0, 60])
+
+
+def test_arguments_of_numpys():
+    x = sw.asarray([3.0, np.nan, 1.0, 2.0])
+    assert sw.isin([1, 2, 3], [2], False, True).tolist() == [True, False, True] and sw.isin([1], [1], kind="sort").tolist() == [True]
+    with pytest.raises(ValueError, match="`kind`"):
+        sw.isin([1], [1], kind="pears")
+    assert float(sw.nanmedian(x, overwrite_input=True)) == 2 and np.isnan(float(sw.median(x, overwrite_input=True)))
+    assert sw.vander([1, 2], N=3).tolist() == np.vander([1, 2], N=3).tolist()
+    square = sw.zeros((2, 2))
+    sw.fill_diagonal(square, val=3)
+    assert square.tolist() == [[3, 0], [0, 3]]
+    assert [each.tolist() for each in sw.tril_indices(n=2, k=0, m=2)] == [each.tolist() for each in np.tril_indices(n=2, k=0, m=2)]
+    sw.copyto(square, 1.0, where=0)
+    assert square.tolist() == [[3, 0], [0, 3]]
+    slopes = sw.gradient(sw.asarray(M))
+    assert all(each.flags.c_contiguous for each in slopes)
+    np.testing.assert_allclose([sw.asnumpy(each) for each in slopes], np.gradient(M))
+    assert sw.zeros(2).asnumpy().tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("name", ["concatenate", "stack", "hstack", "vstack"])
+def test_joined_in_a_dtype(name):
+    x = np.arange(3, dtype="f8")
+    a = sw.asarray(x)
+    for options in ({}, {"dtype": "f4"}, {"dtype": "i4", "casting": "unsafe"}, {"casting": "no"}):
+        found, expected = getattr(sw, name)([a, a], **options), getattr(np, name)([x, x], **options)
+        assert found.dtype == expected.dtype and found.tolist() == expected.tolist()
+    with pytest.raises(TypeError, match="array 0 is of float64"):
+        getattr(sw, name)([a, a], dtype="i4")
+    if name in ("concatenate", "stack"):
+        goal = sw.zeros(np.asarray(getattr(np, name)([x, x])).shape, dtype="f4")
+        assert getattr(sw, name)([a, a], out=goal) is goal and goal.tolist() == getattr(np, name)([x, x]).tolist()
+        with pytest.raises(ValueError, match="`out` is of shape"):
+            getattr(sw, name)([a, a], out=a)
+        with pytest.raises(TypeError, match="`dtype` is given beside `out`"):
+            getattr(sw, name)([a, a], out=goal, dtype="f4")
+
+
+def test_kinds_of_numpys_classes():
+    assert issubclass(np.float64, sw.floating) and not issubclass(np.int8, sw.floating) and isinstance(np.int8(1), sw.signedinteger)
+    assert issubclass(sw.zeros(1).dtype.type, sw.inexact) and issubclass(sw.floating, sw.number) and not issubclass(sw.number, sw.floating)

@@ -139,6 +139,7 @@ from ._names import (
     shape as shape,
     size as size,
     split as split,
+    stack as stack,
     trace as trace,
     transpose as transpose,
     trapezoid as trapezoid,
@@ -2158,7 +2159,6 @@ def sort(
 def sqrt(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
 def square(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
 def squeeze(x: _Array, /, axis: _int | Sequence[_int] | None = None) -> usm_ndarray: ...
-def stack(arrays: Iterable[_Array], /, axis: _int = 0) -> usm_ndarray: ...
 def std(
     x: _Array,
     /,

@@ -15,7 +15,6 @@ arctan, arctan2, arctanh = _sw.atan, _sw.atan2, _sw.atanh
 asanyarray = _sw.asarray
 bitwise_not = invert = _sw.bitwise_invert
 bool_ = _sw.bool
-concatenate = _sw.concat
 conjugate = _sw.conj
 degrees, radians = _sw.rad2deg, _sw.deg2rad
 fix = _sw.trunc
@@ -282,16 +281,47 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0, *, device=
     return made if dtype is None else _sw.astype(made, dtype, copy=False)
 
 
+def _joined(join, arrays, axis, out, dtype, casting):
+    """Arrays joined by a function, in a dtype or that of an array for the result, to which they may be converted."""
+    if dtype is None and out is None and casting == "same_kind":
+        return join(arrays, axis=axis)
+    if dtype is not None and out is not None:
+        raise TypeError("invalid value: `dtype` is given beside `out`; expected one of them, for `out` has its dtype")
+    arrays = _arrays(arrays)
+    asked = _sw.dtype(dtype) if dtype is not None else out.dtype if out is not None else _sw.result_type(*arrays)
+    for place, x in enumerate(arrays):
+        if not _sw.can_cast(x, asked, casting=casting):
+            raise TypeError(f"dtype: array {place} is of {x.dtype}, which is not converted to {asked} with casting={casting!r}; help: another `casting`")
+    result = join([_sw.astype(x, asked, copy=False) for x in arrays], axis=axis)
+    if out is None:
+        return result
+    if out.shape != result.shape:
+        raise ValueError(f"shape mismatch: `out` is of shape {out.shape}; expected {result.shape}")
+    out[...] = result
+    return out
+
+
+def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    """Arrays joined along an axis; None: flattened first. dtype: that of the result, or that of `out`; casting: whether arrays may be
+    converted to it, as for `can_cast`."""
+    return _joined(_sw.concat, arrays, axis, out, dtype, casting)
+
+
+def stack(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    """Arrays of one shape, joined along a new axis. out, dtype, casting: as for `concatenate`."""
+    return _joined(_sw.stack, arrays, axis, out, dtype, casting)
+
+
 def heaviside(x1, x2, /):
     """0 where x1 is negative, 1 where it is positive, x2 where it is zero, and NaN where it is that."""
     x1 = _array(x1, _queue([x2])) * 1.0
     return _sw.where(x1 == 0, x2, _sw.where(_sw.isnan(x1), x1, _sw.astype(x1 > 0, x1.dtype)))
 
 
-def hstack(arrays, /):
-    """Arrays joined along the second axis, or along the first where they have one."""
+def hstack(arrays, /, *, dtype=None, casting="same_kind"):
+    """Arrays joined along the second axis, or along the first where they have one. dtype, casting: as for `concatenate`."""
     arrays = [atleast_1d(x) for x in _arrays(arrays)]
-    return _sw.concat(arrays, axis=1 if arrays and arrays[0].ndim > 1 else 0)
+    return concatenate(arrays, axis=1 if arrays and arrays[0].ndim > 1 else 0, dtype=dtype, casting=casting)
 
 
 def fabs(x, /, out=None, *, order="K"):
@@ -558,9 +588,9 @@ def vdot(x1, x2, /):
     return _sw.vecdot(*(_sw.reshape(x, -1) for x in _arrays((x1, x2))))
 
 
-def vstack(arrays, /):
-    """Arrays joined along the first axis; those of one dimension are a row."""
-    return _sw.concat([atleast_2d(x) for x in _arrays(arrays)], axis=0)
+def vstack(arrays, /, *, dtype=None, casting="same_kind"):
+    """Arrays joined along the first axis; those of one dimension are a row. dtype, casting: as for `concatenate`."""
+    return concatenate([atleast_2d(x) for x in _arrays(arrays)], dtype=dtype, casting=casting)
 
 
 _explained(globals())

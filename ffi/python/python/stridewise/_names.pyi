@@ -47,7 +47,6 @@ def atleast_3d(*arrays: _Array) -> Any: ...
 bitwise_not = _sw.bitwise_invert
 bool_: Final[_dtype]
 def column_stack(arrays: Iterable[_Array], /) -> usm_ndarray: ...
-concatenate = _sw.concat
 conjugate = _sw.conj
 def cross(
     x1: _Array,
@@ -89,7 +88,25 @@ def geomspace(
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
 def heaviside(x1: _Array, x2: _Array, /) -> usm_ndarray: ...
-def hstack(arrays: Iterable[_Array], /) -> usm_ndarray: ...
+def concatenate(
+    arrays: Iterable[_Array],
+    /,
+    axis: _int | None = 0,
+    out: usm_ndarray | None = None,
+    *,
+    dtype: _DTypeLike | None = None,
+    casting: _str = "same_kind",
+) -> usm_ndarray: ...
+def stack(
+    arrays: Iterable[_Array],
+    /,
+    axis: _int = 0,
+    out: usm_ndarray | None = None,
+    *,
+    dtype: _DTypeLike | None = None,
+    casting: _str = "same_kind",
+) -> usm_ndarray: ...
+def hstack(arrays: Iterable[_Array], /, *, dtype: _DTypeLike | None = None, casting: _str = "same_kind") -> usm_ndarray: ...
 def identity(
     n: _int,
     /,
@@ -180,4 +197,4 @@ def transpose(x: _Array, /, axes: Sequence[_int] | None = None) -> usm_ndarray: 
 def trapezoid(y: _Array, /, x: _Array | None = None, dx: _float = 1.0, axis: _int = -1) -> usm_ndarray: ...
 true_divide = _sw.divide
 def vdot(x1: _Array, x2: _Array, /) -> usm_ndarray: ...
-def vstack(arrays: Iterable[_Array], /) -> usm_ndarray: ...
+def vstack(arrays: Iterable[_Array], /, *, dtype: _DTypeLike | None = None, casting: _str = "same_kind") -> usm_ndarray: ...
