@@ -234,3 +234,16 @@ def test_options_of_numba_dpex():
         sw.kernel(_compilation_mode="kernel")
     with pytest.raises(TypeError, match="`pears` is 3; expected an option"):
         sw.kernel(pears=3)
+
+
+def test_types_of_numba():
+    types = pytest.importorskip("numba").types
+
+    def half(item, a):
+        p = PrivateArray(1, types.float32)
+        p[0] = types.int32(a[item.get_id(0)])
+        a[item.get_id(0)] = p[0] / 2
+
+    a = sw.arange(3.0)
+    call_kernel(sw.kernel(half), Range(3), a)
+    assert a.tolist() == [0, 0.5, 1]

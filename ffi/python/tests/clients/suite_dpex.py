@@ -9,7 +9,7 @@ from stridewise import kernel_api
 
 numba.core.errors.TypingError = sw.KernelError
 numba.core.config.CAPTURED_ERRORS = "new_style"
-module("dpnp", sw, __path__=[], ndarray=sw.usm_ndarray)
+module("dpnp", sw, __path__=[], ndarray=sw.usm_ndarray, get_usm_ndarray=lambda x: x)
 config = type("config", (), {"TESTING_SKIP_NO_DEBUGGING": True, "INLINE_THRESHOLD": None, "DUMP_KERNEL_LLVM": False})
 module("numba_dpex", kernel_api, sw, config=config, dpjit=lambda function: function, prange=range, **package("numba_dpex"))
 module("numba_dpex.kernel_api", kernel_api)

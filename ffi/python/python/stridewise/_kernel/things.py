@@ -145,6 +145,9 @@ def dtype_name(thing):
     """The name of the dtype that a thing stands for, or None."""
     if isinstance(thing, _native.dtype):
         return thing.name
+    if type(thing).__module__.partition(".")[0] == "numba":
+        # Numba's types are named as dtypes are.
+        return str(thing) if str(thing) in KINDS else None
     if isinstance(thing, type) and thing in (bool, int, float, complex) or isinstance(thing, (str, types.ModuleType)):
         return None
     try:
