@@ -332,7 +332,7 @@ def test_sums_of_products():
         found, expected = sw.einsum("ij,jk->ik", a, b, **options), np.einsum("ij,jk->ik", x, y, **options)
         assert found.dtype == expected.dtype and found.flags.f_contiguous == (options == {"order": "F"})
         np.testing.assert_array_equal(sw.asnumpy(found), expected)
-    assert sw.einsum("ij->", a).dtype == "int32"
+    assert sw.einsum("ij->", a).dtype == "int32" and sw.einsum("ij->i", a > 2).tolist() == [False, True]
     goal = sw.zeros((2, 4), dtype="int64")
     assert sw.einsum("ij,jk", a, b, out=goal) is goal and goal.tolist() == (x @ y).tolist()
     for args in ((x, [0, 1], y, [1, 2], [0, 2]), (x, [0, 1], y, [1, 2]), (x, [0, 0 + 1]), (x, [..., 0], [0, ...])):

@@ -83,10 +83,11 @@ def einsum(subscripts, /, *operands, out=None, dtype=None, order="K", casting="s
                     "expected one that is; help: another `casting`"
                 )
         operands = [_sw.astype(x, dtype, copy=False) for x in operands]
-    result = _sw.einsum(subscripts, *operands)
-    if operands:
-        # Elements are added in their own dtype.
-        result = _sw.astype(result, _sw.result_type(*operands), copy=False)
+    # Elements are added in their own dtype; of bool, a sum is whether any is true.
+    own = _sw.result_type(*operands) if operands else None
+    result = _sw.einsum(subscripts, *(_sw.astype(x, "int64") if own == _sw.bool else x for x in operands))
+    if own is not None:
+        result = _sw.astype(result, own, copy=False)
     if out is not None:
         if out.shape != result.shape:
             raise ValueError(f"shape mismatch: `out` is of shape {out.shape}; expected {result.shape}")
