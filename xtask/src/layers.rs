@@ -98,15 +98,15 @@ const HOUSES: &[House] = &[
             &["error", "handle", "library"],
             &["clock", "memory", "nvrtc", "scratch"],
             &[
-                "blas", "device", "enqueue", "event", "kernels", "module", "queue", "routines", "stream",
-                "transfer", "worker",
+                "blas", "device", "enqueue", "event", "graph", "kernels", "module", "queue", "routines",
+                "stream", "transfer", "worker",
             ],
             &["driver"],
         ],
         circles: &[(
             &[
-                "blas", "device", "enqueue", "event", "kernels", "module", "queue", "routines", "stream",
-                "transfer", "worker",
+                "blas", "device", "enqueue", "event", "graph", "kernels", "module", "queue", "routines",
+                "stream", "transfer", "worker",
             ],
             "what the queues of a device share is one object, `device::Shared`, and each of these is a part of it",
         )],

@@ -12,6 +12,7 @@ use stridewise_core::{Error, Result};
 use crate::clock::Stamps;
 use crate::device::Shared;
 use crate::event::Native;
+use crate::graph::{Graph, Known};
 use crate::kernels::{self, Ready};
 use crate::memory::Place;
 use crate::queue::as_own;
@@ -43,12 +44,50 @@ pub(crate) fn enqueue(
     waits: &[Arc<dyn Event>],
     profiling: bool,
 ) -> Result<Native> {
-    let ready = {
-        let failed = |refused| device.failed(refused, "a command's kernels");
-        let _current = device.context.enter().map_err(failed)?;
-        kernels::compiled(device, stream, command)?
+    let ready = match recorded(device, command)? {
+        Some(graph) => Ready::Graph(graph),
+        None => kernels::compiled(device, stream, command)?,
     };
     enqueue_ready(device, stream, &ready, waits, profiling)
+}
+
+/// The graph of a sequence that is submitted again; `None` where it is to be given command by command.
+fn recorded(device: &Arc<Shared>, command: &Command) -> Result<Option<Arc<Graph>>> {
+    let Command::Sequence(steps) = command else { return Ok(None) };
+    match device.graphs.look(steps)? {
+        Some(Known::Graph(graph)) => return Ok(Some(graph)),
+        Some(Known::Once) => {}
+        Some(Known::Refused) | None => return Ok(None),
+    }
+    let failed = |refused| device.failed(refused, "a sequence of commands");
+    let _current = device.context.enter().map_err(failed)?;
+    let Ok(stream) = device.stream_to_record() else { return Ok(None) };
+    let ready = kernels::compiled(device, &stream, command)?;
+    Ok(device.graphs.record(&device.context, steps, stream, |stream| give(device, stream, &ready)))
+}
+
+/// Runs commands one after the other, and waits for each: some of their kernels report.
+///
+/// # Errors
+/// As for [`run_asserting`](kernels::run_asserting), and for other commands.
+pub(crate) fn run_in_turn(device: &Arc<Shared>, steps: &[Step]) -> Result<()> {
+    let stream = device.stream()?;
+    for step in steps {
+        if let Step::Kernel(launch) = step
+            && launch.kernel.asserts()
+        {
+            kernels::run_asserting(device, launch)?;
+            continue;
+        }
+        device.usable()?;
+        let ready = kernels::compiled_step(device, &stream, step)?;
+        let failed = |refused| device.failed(refused, "a command of a sequence");
+        let _current = device.context.enter().map_err(failed)?;
+        let given = give(device, &stream, &ready);
+        // What was given is over, whatever became of it.
+        given.and(device.drain(&stream))?;
+    }
+    Ok(())
 }
 
 fn enqueue_ready(
@@ -80,7 +119,7 @@ fn enqueue_ready(
 }
 
 /// Gives a command to the driver; the context is the calling thread's.
-pub(crate) fn give(device: &Arc<Shared>, stream: &Stream, command: &Ready<'_>) -> Result<()> {
+fn give(device: &Arc<Shared>, stream: &Stream, command: &Ready<'_>) -> Result<()> {
     match command {
         Ready::Plans(stages) => kernels::give_plans(device, stream, stages),
         Ready::User(work, kernel) => kernels::give_call(device, stream, kernel, &work.call(), None),

@@ -12,9 +12,7 @@ use stridewise_core::memory::heap;
 
 use crate::api::RawGraph;
 use crate::device::Shared;
-use crate::enqueue::give;
 use crate::handle::{Context, EventObject, GraphObject, home};
-use crate::kernels::Ready;
 use crate::stream::Stream;
 use crate::symbols::Refused;
 
@@ -131,16 +129,16 @@ impl Graphs {
         drop(before);
     }
 
-    /// Records a sequence; `None` where the driver refuses to, which changes nothing but the speed. The context is the calling
-    /// thread's.
+    /// Records what a stream is given, of a sequence; `None` where the driver refuses to, which changes nothing but the speed. The
+    /// context is the calling thread's.
     pub(crate) fn record(
         &self,
-        device: &Arc<Shared>,
+        context: &Arc<Context>,
         steps: &Arc<[Step]>,
         stream: Stream,
-        ready: &[Ready<'_>],
+        give: impl FnOnce(&Stream) -> Result<()>,
     ) -> Option<Arc<Graph>> {
-        let graph = record(device, stream, ready).ok().map(Arc::new);
+        let graph = record(context, stream, give).map(Arc::new);
         self.note(steps, graph.clone());
         graph
     }
@@ -151,22 +149,21 @@ fn is(known: &Weak<[Step]>, steps: &Arc<[Step]>) -> bool {
 }
 
 /// What the stream is given meanwhile is recorded, and is not run.
-fn record(device: &Arc<Shared>, stream: Stream, ready: &[Ready<'_>]) -> Result<Graph> {
-    let failed = |refused: Refused| crate::error::failed(refused, "a recorded sequence of commands");
-    let (api, raw) = (device.api(), stream.object.raw());
-    let last = EventObject::make(&device.context, false).map_err(failed)?;
+fn record(context: &Arc<Context>, stream: Stream, give: impl FnOnce(&Stream) -> Result<()>) -> Option<Graph> {
+    let (api, raw) = (context.api, stream.object.raw());
+    let last = EventObject::make(context, false).ok()?;
     // SAFETY: the stream is live, and this function's alone.
-    unsafe { api.begin_capture(raw, RELAXED) }.map_err(failed)?;
-    let given = ready.iter().try_for_each(|ready| give(device, &stream, ready));
+    unsafe { api.begin_capture(raw, RELAXED) }.ok()?;
+    let given = give(&stream);
     let mut graph: RawGraph = std::ptr::null_mut();
     // SAFETY: the place is a live pointer; the stream is live and records.
-    let ended = unsafe { api.end_capture(raw, &raw mut graph) }.map_err(failed);
-    let made = given.and(ended).and_then(|()| instantiate(&device.context, graph).map_err(failed));
+    let ended = unsafe { api.end_capture(raw, &raw mut graph) };
+    let object = (given.is_ok() && ended.is_ok()).then(|| instantiate(context, graph).ok()).flatten();
     if !graph.is_null() {
         // SAFETY: the driver just gave it; what was made of it does not need it. A failure leaves nothing to do.
         let _ = unsafe { api.destroy_graph(graph) };
     }
-    Ok(Graph { context: Arc::clone(&device.context), object: made?, last: Mutex::new(last), _stream: stream })
+    Some(Graph { context: Arc::clone(context), object: object?, last: Mutex::new(last), _stream: stream })
 }
 
 fn instantiate(context: &Arc<Context>, graph: RawGraph) -> Result<GraphObject, Refused> {

@@ -13,7 +13,6 @@ use stridewise_emit::{self as emit, Argument, Call, Dialect, Key, Target, Work};
 
 use crate::blas::Gemm;
 use crate::device::Shared;
-use crate::enqueue;
 use crate::graph::{Graph, Known};
 use crate::module::{Extents, Kernel, Values, start};
 use crate::routines::is_waited_for;
@@ -101,30 +100,30 @@ pub(crate) fn known<'a>(
     }
 }
 
-/// A command with its kernels, compiled where they are not kept; the context is the calling thread's.
-pub(crate) fn compiled<'a>(
-    device: &'a Arc<Shared>,
+/// A command with its kernels, compiled where they are not kept.
+pub(crate) fn compiled<'a>(device: &'a Shared, stream: &Stream, command: &'a Command) -> Result<Ready<'a>> {
+    compiling(device, stream, |finder| match command {
+        Command::Sequence(steps) => finder.sequence(steps),
+        command => finder.command(command),
+    })
+}
+
+/// A command of a sequence likewise.
+pub(crate) fn compiled_step<'a>(device: &'a Shared, stream: &Stream, step: &'a Step) -> Result<Ready<'a>> {
+    compiling(device, stream, |finder| finder.step(step))
+}
+
+fn compiling<'a>(
+    device: &'a Shared,
     stream: &Stream,
-    command: &'a Command,
+    ready: impl FnOnce(&Finder<'_, 'a>) -> Result<Option<Ready<'a>>>,
 ) -> Result<Ready<'a>> {
     let find = |key: &Key, source: &dyn Fn() -> String| device.modules.of_text(device, key, source).map(Some);
-    let ready = |stream: &Stream| {
-        let finder = Finder { device, find: &find, library: &|| Some(device.blas.prepare(device, stream)) };
-        let ready = match command {
-            Command::Sequence(steps) => finder.sequence(steps)?,
-            command => finder.command(command)?,
-        };
-        ready.map_or_else(|| unreachable!("what is not found is compiled"), Ok)
-    };
-    if let Command::Sequence(steps) = command
-        && let Some(Known::Once) = device.graphs.look(steps)?
-        && let Ok(apart) = device.stream_to_record()
-        && let Ready::Sequence(all) = ready(&apart)?
-        && let Some(graph) = device.graphs.record(device, steps, apart, &all)
-    {
-        return Ok(Ready::Graph(graph));
+    let finder = Finder { device, find: &find, library: &|| Some(device.blas.prepare(device, stream)) };
+    match ready(&finder)? {
+        Some(ready) => Ok(ready),
+        None => unreachable!("what is not found is compiled"),
     }
-    ready(stream)
 }
 
 /// What finds the kernels of commands.
@@ -265,33 +264,6 @@ pub(crate) fn give_call(
         extents.items[axis] = number(items);
     }
     start(device, stream, kernel, values, extents, "a kernel")
-}
-
-/// Runs commands one after the other, and waits for each: some of their kernels report.
-///
-/// # Errors
-/// As for [`run_asserting`], and for other commands.
-pub(crate) fn run_in_turn(device: &Arc<Shared>, steps: &[Step]) -> Result<()> {
-    let stream = device.stream()?;
-    for step in steps {
-        if let Step::Kernel(launch) = step
-            && launch.kernel.asserts()
-        {
-            run_asserting(device, launch)?;
-            continue;
-        }
-        device.usable()?;
-        let find =
-            |key: &Key, source: &dyn Fn() -> String| device.modules.of_text(device, key, source).map(Some);
-        let finder = Finder { device, find: &find, library: &|| Some(device.blas.prepare(device, &stream)) };
-        let Some(ready) = finder.step(step)? else { unreachable!("what is not found is compiled") };
-        let failed = |refused| device.failed(refused, "a command of a sequence");
-        let _current = device.context.enter().map_err(failed)?;
-        let given = enqueue::give(device, &stream, &ready);
-        // What was given is over, whatever became of it.
-        given.and(device.drain(&stream))?;
-    }
-    Ok(())
 }
 
 /// Runs a kernel whose items assert something, and waits for it.

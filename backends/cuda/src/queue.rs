@@ -20,7 +20,7 @@ use stridewise_core::backend::{
 use stridewise_core::{Error, Result};
 
 use crate::device::Shared;
-use crate::enqueue::{enqueue, enqueue_known};
+use crate::enqueue::{enqueue, enqueue_known, run_in_turn};
 use crate::event::{CudaEvent, Native};
 use crate::kernels;
 use crate::memory::Place;
@@ -152,7 +152,7 @@ impl CudaQueue {
             }
             Command::Sequence(steps) if steps.iter().any(reports) => {
                 let device = Arc::clone(&self.device);
-                Route::Thread(Box::new(move || kernels::run_in_turn(&device, &steps)))
+                Route::Thread(Box::new(move || run_in_turn(&device, &steps)))
             }
             Command::Copy { dst, src, bytes } => {
                 let (to, from) = (self.device.memory.place(dst), self.device.memory.place(src));
