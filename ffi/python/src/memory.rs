@@ -381,7 +381,7 @@ macro_rules! kinds {
                 "buffer.\n\nRaises ValueError for no bytes, an alignment that is no power of two and memory of another kind, ",
                 "TypeError for other objects, MemoryError, NotImplementedError where the device has no such memory."
             )]
-            #[pyclass(name = $name, module = "stridewise", frozen, extends = PyMemory)]
+            #[pyclass(name = $name, module = "stridewise", frozen, subclass, extends = PyMemory)]
             pub(crate) struct $Class;
 
             #[pymethods]

@@ -739,7 +739,6 @@ class IPCMemoryHandle:
 class LocalAccessor:
     def __new__(cls, dtype: Any, shape: Any) -> LocalAccessor: ...
 
-@final
 class MemoryUSMDevice(_Memory):
     def __new__(
         cls,
@@ -749,7 +748,6 @@ class MemoryUSMDevice(_Memory):
         copy: _bool | None = False,
     ) -> MemoryUSMDevice: ...
 
-@final
 class MemoryUSMHost(_Memory):
     def __new__(
         cls,
@@ -759,7 +757,6 @@ class MemoryUSMHost(_Memory):
         copy: _bool | None = False,
     ) -> MemoryUSMHost: ...
 
-@final
 class MemoryUSMShared(_Memory):
     def __new__(
         cls,
@@ -1636,6 +1633,7 @@ def empty_like(
     dtype: _DTypeLike | None = None,
     order: _Order = "K",
     *,
+    shape: _int | Sequence[_int] | None = None,
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
@@ -1697,6 +1695,7 @@ def full_like(
     dtype: _DTypeLike | None = None,
     order: _Order = "K",
     *,
+    shape: _int | Sequence[_int] | None = None,
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
@@ -2025,6 +2024,7 @@ def ones_like(
     dtype: _DTypeLike | None = None,
     order: _Order = "K",
     *,
+    shape: _int | Sequence[_int] | None = None,
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
@@ -2268,6 +2268,7 @@ def zeros_like(
     dtype: _DTypeLike | None = None,
     order: _Order = "K",
     *,
+    shape: _int | Sequence[_int] | None = None,
     device: _DeviceLike | None = None,
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,

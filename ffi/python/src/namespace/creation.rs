@@ -11,6 +11,7 @@ use stridewise::{
 };
 
 use super::axes::arrays_of;
+use super::filling::Filling;
 use super::placement::{Lie, imported, kind_of, named_queue, order_of, queue_of};
 use super::sequence;
 use crate::arguments;
@@ -67,55 +68,27 @@ impl Place {
     fn builder(&self, shape: &[usize], dtype: Dtype, order: Order) -> UsmArrayBuilder {
         UsmArray::builder(shape).dtype(dtype).buffer(self.kind).order(order).queue(&self.queue)
     }
-}
 
-/// What an array is filled with.
-enum Filling {
-    Value(Scalar),
-    /// The elements of an array, which are broadcast, in its dtype or the one that is named.
-    Elements(UsmArray),
-}
-
-impl Filling {
-    /// That of an argument, and its dtype where none is named: that of an array or scalar, or what the number asks for.
-    fn read(value: &Bound<'_, PyAny>, dtype: Option<Dtype>, queue: &Queue) -> Result<Self> {
-        let operand = value.extract::<Operand<'_>>();
-        match operand.map_err(|error| arguments::named(value.py(), "fill_value", error))? {
-            Operand::Array(array) if array.len() == 1 => {
-                let array: &UsmArray = &array;
-                let value = value.py().detach(|| array.item())?;
-                Ok(Self::Value(dtype.map_or(value, |dtype| value.cast(dtype))))
-            }
-            Operand::Array(mut array) => {
-                array.put_on(queue)?;
-                Ok(Self::Elements(array.astype(dtype.unwrap_or(array.dtype()))?))
-            }
-            Operand::Scalar(value) => Ok(Self::Value(dtype.map_or(value, |dtype| value.cast(dtype)))),
-            Operand::Weak(value) => {
-                let support = queue.device().dtype_support();
-                let dtype = dtype.map_or_else(|| result_type(&[], &[value], support), Ok)?;
-                Ok(Self::Value(value.assigned(dtype)?))
-            }
-        }
-    }
-
-    fn dtype(&self) -> Dtype {
-        match self {
-            Self::Value(value) => value.dtype(),
-            Self::Elements(elements) => elements.dtype(),
-        }
-    }
-
-    /// The array that a builder makes, filled.
-    fn fill(self, builder: UsmArrayBuilder) -> stridewise::Result<UsmArray> {
-        match self {
-            Self::Value(value) => builder.filled(value),
-            Self::Elements(elements) => {
-                let made = builder.build()?;
-                made.assign(&elements)?;
-                Ok(made)
-            }
-        }
+    /// The builder of an array beside another: of that one's shape where none is named, else, for as many axes, row-major or
+    /// column-major as that one is.
+    fn beside(
+        &self,
+        array: &UsmArray,
+        shape: Argument<'_, '_>,
+        dtype: Dtype,
+        order: Lie,
+    ) -> Result<UsmArrayBuilder> {
+        let Some(shape) = shape else {
+            return Ok(order.like(array, self.builder(array.shape(), dtype, Order::C)));
+        };
+        let (shape, flags) = (shape_of(shape)?, array.flags());
+        let kept = shape.len() == array.ndim() && flags.f_contiguous && !flags.c_contiguous;
+        let order = match order {
+            Lie::In(order) => order,
+            _ if kept => Order::F,
+            _ => Order::C,
+        };
+        Ok(self.builder(&shape, dtype, order))
     }
 }
 
@@ -148,10 +121,10 @@ macro_rules! filled {
         }
 
         #[doc = concat!("An array of ", $what, ", of the shape of another, and of its dtype, queue, kind and order where ",
-            "they are not named.\n\nRaises TypeError where x is no usm_ndarray, MemoryError.")]
+            "they are not named.\n\nRaises TypeError where x is no usm_ndarray, ValueError for a shape that is none, MemoryError.")]
         #[pyfunction]
         #[pyo3(signature = (
-            x, /, dtype=None, order="K", *, device=None, usm_type=None, sycl_queue=None, queue=None
+            x, /, dtype=None, order="K", *, shape=None, device=None, usm_type=None, sycl_queue=None, queue=None
         ))]
         #[allow(clippy::too_many_arguments)]
         fn $like(
@@ -159,7 +132,8 @@ macro_rules! filled {
             x: Given<'_>,
             dtype: Argument<'_, '_>,
             #[pyo3(from_py_with = arguments::text)] order: &str,
-            device: Argument<'_, '_>,
+            shape: Argument<'_, '_>,
+    device: Argument<'_, '_>,
             usm_type: Argument<'_, '_>,
             sycl_queue: Argument<'_, '_>,
             queue: Argument<'_, '_>,
@@ -167,7 +141,7 @@ macro_rules! filled {
             let x = &x.array();
             let place = Place::like(x, device, usm_type, sycl_queue, queue)?;
             let dtype = place.dtype(dtype)?.unwrap_or(x.dtype());
-            let builder = order_of(order)?.like(x, place.builder(x.shape(), dtype, Order::C));
+            let builder = place.beside(x, shape, dtype, order_of(order)?)?;
             Ok(py.detach(|| builder.filled(Scalar::I8($value)))?.into())
         }
     )*};
@@ -200,13 +174,14 @@ fn empty(
 /// An array with arbitrary contents, of the shape of another, and of its dtype, queue, kind and order where they are not
 /// named.
 #[pyfunction]
-#[pyo3(signature = (x, /, dtype=None, order="K", *, device=None, usm_type=None, sycl_queue=None, queue=None))]
+#[pyo3(signature = (x, /, dtype=None, order="K", *, shape=None, device=None, usm_type=None, sycl_queue=None, queue=None))]
 #[allow(clippy::too_many_arguments)]
 fn empty_like(
     py: Python<'_>,
     x: Given<'_>,
     dtype: Argument<'_, '_>,
     #[pyo3(from_py_with = arguments::text)] order: &str,
+    shape: Argument<'_, '_>,
     device: Argument<'_, '_>,
     usm_type: Argument<'_, '_>,
     sycl_queue: Argument<'_, '_>,
@@ -215,7 +190,7 @@ fn empty_like(
     let x = &x.array();
     let place = Place::like(x, device, usm_type, sycl_queue, queue)?;
     let dtype = place.dtype(dtype)?.unwrap_or(x.dtype());
-    let builder = order_of(order)?.like(x, place.builder(x.shape(), dtype, Order::C));
+    let builder = place.beside(x, shape, dtype, order_of(order)?)?;
     Ok(py.detach(|| builder.build())?.into())
 }
 
@@ -254,7 +229,8 @@ fn full(
 /// where they are not named.
 #[pyfunction]
 #[pyo3(signature = (
-    x, /, fill_value, dtype=None, order="K", *, device=None, usm_type=None, sycl_queue=None, queue=None
+    x, /, fill_value, dtype=None, order="K", *, shape=None, device=None, usm_type=None, sycl_queue=None,
+    queue=None
 ))]
 #[allow(clippy::too_many_arguments)]
 fn full_like(
@@ -263,6 +239,7 @@ fn full_like(
     fill_value: &Bound<'_, PyAny>,
     dtype: Argument<'_, '_>,
     #[pyo3(from_py_with = arguments::text)] order: &str,
+    shape: Argument<'_, '_>,
     device: Argument<'_, '_>,
     usm_type: Argument<'_, '_>,
     sycl_queue: Argument<'_, '_>,
@@ -272,7 +249,7 @@ fn full_like(
     let place = Place::like(x, device, usm_type, sycl_queue, queue)?;
     let dtype = place.dtype(dtype)?.unwrap_or(x.dtype());
     let value = Filling::read(fill_value, Some(dtype), &place.queue)?;
-    let builder = order_of(order)?.like(x, place.builder(x.shape(), dtype, Order::C));
+    let builder = place.beside(x, shape, dtype, order_of(order)?)?;
     Ok(py.detach(|| value.fill(builder))?.into())
 }
 

@@ -4,6 +4,7 @@ mod axes;
 pub(crate) mod creation;
 mod decompositions;
 mod elementwise;
+mod filling;
 mod fourier;
 mod groups;
 mod indexing;
