@@ -174,7 +174,6 @@ from ._parts import (
     sort_complex as sort_complex,
     unpackbits as unpackbits,
     unwrap as unwrap,
-    vectorize as vectorize,
 )
 from ._platforms import (
     Platform as Platform,
@@ -224,6 +223,7 @@ from ._sets import (
     unique as unique,
     unravel_index as unravel_index,
 )
+from ._vectorizing import vectorize as vectorize
 from ._wider import (
     eye as eye,
     histogram as histogram,
@@ -231,7 +231,11 @@ from ._wider import (
     load as load,
     meshgrid as meshgrid,
     nan_to_num as nan_to_num,
+    nanpercentile as nanpercentile,
+    nanquantile as nanquantile,
     pad as pad,
+    percentile as percentile,
+    quantile as quantile,
     save as save,
 )
 from ._arithmetic import (
@@ -760,7 +764,7 @@ class KernelError(ValueError):
     column: _int
     length: _int
 
-class OutOfBoundsError(IndexError, ValueError): ...
+class OutOfBoundsError(ValueError, IndexError): ...
 
 @final
 class Graph:
@@ -1931,16 +1935,6 @@ def nanmin(
     initial: _Array | None = None,
     where: _Array | None = None,
 ) -> usm_ndarray: ...
-def nanpercentile(
-    x: _Array,
-    /,
-    q: _Array | Sequence[_float],
-    axis: _int | Sequence[_int] | None = None,
-    out: usm_ndarray | None = None,
-    *,
-    method: _str = "linear",
-    keepdims: _bool = False,
-) -> usm_ndarray: ...
 def nanprod(
     x: _Array,
     /,
@@ -1950,16 +1944,6 @@ def nanprod(
     keepdims: _bool = False,
     initial: _Array | None = None,
     where: _Array | None = None,
-) -> usm_ndarray: ...
-def nanquantile(
-    x: _Array,
-    /,
-    q: _Array | Sequence[_float],
-    axis: _int | Sequence[_int] | None = None,
-    out: usm_ndarray | None = None,
-    *,
-    method: _str = "linear",
-    keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def nanstd(
     x: _Array,
@@ -2037,16 +2021,6 @@ def ones_like(
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
-def percentile(
-    x: _Array,
-    /,
-    q: _Array | Sequence[_float],
-    axis: _int | Sequence[_int] | None = None,
-    out: usm_ndarray | None = None,
-    *,
-    method: _str = "linear",
-    keepdims: _bool = False,
-) -> usm_ndarray: ...
 def permute_dims(x: _Array, /, axes: Sequence[_int]) -> usm_ndarray: ...
 pi: Final[_float]
 def place(x: _Target, mask: _Array, vals: _Array, /) -> None: ...
@@ -2088,16 +2062,6 @@ def put_along_axis(
     *,
     mode: _str = "raise",
 ) -> None: ...
-def quantile(
-    x: _Array,
-    /,
-    q: _Array | Sequence[_float],
-    axis: _int | Sequence[_int] | None = None,
-    out: usm_ndarray | None = None,
-    *,
-    method: _str = "linear",
-    keepdims: _bool = False,
-) -> usm_ndarray: ...
 def rad2deg(x: _Array, /) -> usm_ndarray: ...
 def real(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
 def reciprocal(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...

@@ -5,7 +5,7 @@ import operator as _operator
 
 from . import _native as _sw
 from ._arguments import explained as _explained
-from ._operands import _array, _arrays, _inexact, _is_inexact, _queue
+from ._operands import _array, _arrays, _inexact, _is_inexact, _queue, _sequence
 
 absolute = _sw.abs
 amax, amin = _sw.max, _sw.min
@@ -169,7 +169,7 @@ def atleast_3d(*arrays):
 
 def column_stack(arrays, /):
     """Arrays as the columns of a matrix; those of one dimension are a column."""
-    return _sw.concat([x[:, None] if x.ndim == 1 else atleast_2d(x).T if not x.ndim else x for x in _arrays(arrays)], axis=1)
+    return _sw.concat([x[:, None] if x.ndim == 1 else atleast_2d(x).T if not x.ndim else x for x in _sequence(arrays)], axis=1)
 
 
 def cross(x1, x2, /, axisa=-1, axisb=-1, axisc=-1, axis=None):
@@ -226,7 +226,7 @@ def dot(x1, x2, /, out=None):
 
 def dstack(arrays, /):
     """Arrays joined along the third axis, which they are given where they have none."""
-    return _sw.concat([atleast_3d(x) for x in _arrays(arrays)], axis=2)
+    return _sw.concat([atleast_3d(x) for x in _sequence(arrays)], axis=2)
 
 
 def fliplr(x, /):
@@ -290,7 +290,7 @@ def heaviside(x1, x2, /):
 
 def hstack(arrays, /):
     """Arrays joined along the second axis, or along the first where they have one."""
-    arrays = [atleast_1d(x) for x in _arrays(arrays)]
+    arrays = [atleast_1d(x) for x in _sequence(arrays)]
     return _sw.concat(arrays, axis=1 if arrays and arrays[0].ndim > 1 else 0)
 
 
@@ -560,7 +560,7 @@ def vdot(x1, x2, /):
 
 def vstack(arrays, /):
     """Arrays joined along the first axis; those of one dimension are a row."""
-    return _sw.concat([atleast_2d(x) for x in _arrays(arrays)], axis=0)
+    return _sw.concat([atleast_2d(x) for x in _sequence(arrays)], axis=0)
 
 
 _explained(globals())

@@ -23,9 +23,10 @@ def _where(condition, *values):
 
 
 def _quantiles(quantiles):
-    def found(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, **options):
+    def found(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None, **options):
         refuse_rest(f"numpy.{quantiles.__name__}", options)
-        return delivered(quantiles(a, q, axis, out=target(out, queue_of([a])), method=method, keepdims=keepdims), out)
+        queue = queue_of([a, q, out, weights])
+        return delivered(quantiles(listed(a, queue), q, axis, target(out, queue), method=method, keepdims=keepdims, weights=weights), out)
 
     return found
 

@@ -2,6 +2,8 @@
 
 import stridewise as _sw
 
+from ._native import _no_axis
+
 
 def _array(x, queue=None):
     return x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x, sycl_queue=queue)
@@ -19,11 +21,27 @@ def _arrays(arrays):
     return [_array(x, queue) for x in arrays]
 
 
+def _sequence(arrays):
+    """A sequence of arrays, which something that is gone through once is not."""
+    if not hasattr(arrays, "__getitem__"):
+        raise TypeError(f"`arrays` is of type {type(arrays).__name__}; expected a sequence of arrays; help: make a list of it")
+    return _arrays(arrays)
+
+
 def _axis(axis, ndim):
     """An axis, from the front."""
     if not -ndim <= axis < ndim:
-        raise _sw.OutOfBoundsError(f"axis out of range: `axis` is {axis}; expected one of {-ndim}..{ndim}")
+        raise _no_axis(f"axis out of range: `axis` is {axis}; expected one of {-ndim}..{ndim}")
     return axis % ndim
+
+
+def _axes(axis, ndim):
+    """Several axes, from the front, each once: of an axis, a sequence of them, or None, which stands for all."""
+    given = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = [_axis(each, ndim) for each in given]
+    if len(set(axes)) != len(axes):
+        raise _sw.OutOfBoundsError(f"axis out of range: `axis` is {axis}; expected each axis once")
+    return axes
 
 
 def _part(axis, of):

@@ -2,7 +2,7 @@
 
 from . import _native as _sw
 from ._arguments import explained as _explained
-from ._operands import _array, _queue
+from ._operands import _array, _is_inexact, _queue
 
 _NATIVE_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 
@@ -97,6 +97,53 @@ def load(file, mmap_mode=None, *, device=None, usm_type=None, sycl_queue=None, q
     return read_npy(file, device=device, usm_type=usm_type, sycl_queue=sycl_queue, queue=queue)
 
 
+def _quantiles(name, x, q, axis, out, method, keepdims, weights):
+    """The engine's quantiles; those that it has not, and integers that stay, are made of its sorts."""
+    stays = method in ("linear", "midpoint") or isinstance(x, _sw.usm_ndarray) and _is_inexact(x) and method in ("lower", "higher", "nearest")
+    if weights is None and stays:
+        return getattr(_sw, name)(x, q, axis, out, method=method, keepdims=keepdims)
+    from ._quantiles import quantiles
+
+    return quantiles(x, q, 100 if name.endswith("percentile") else 1, axis, out, method, keepdims, weights, name.startswith("nan"))
+
+
+def nanpercentile(x, /, q, axis=None, out=None, *, method="linear", keepdims=False, weights=None):
+    """The numbers that percentages of the elements that are not NaN over axes are not above; NaN of none. Arguments as for `quantile`,
+    with q from 0 to 100."""
+    return _quantiles("nanpercentile", x, q, axis, out, method, keepdims, weights)
+
+
+def nanquantile(x, /, q, axis=None, out=None, *, method="linear", keepdims=False, weights=None):
+    """The numbers that parts of the elements that are not NaN over axes are not above; NaN of none. Arguments as for `quantile`."""
+    return _quantiles("nanquantile", x, q, axis, out, method, keepdims, weights)
+
+
+def percentile(x, /, q, axis=None, out=None, *, method="linear", keepdims=False, weights=None):
+    """The numbers that percentages of the elements over axes are not above; NaN where an element is. Arguments as for `quantile`, with q
+    from 0 to 100."""
+    return _quantiles("percentile", x, q, axis, out, method, keepdims, weights)
+
+
+def quantile(x, /, q, axis=None, out=None, *, method="linear", keepdims=False, weights=None):
+    """The numbers that parts of the elements over axes are not above; NaN where an element is.
+
+    q: a number or numbers from 0 to 1, whose dimensions come first. axis: an axis, several, None: all. out: an array to write to. method:
+    what is taken between two elements, "linear", "lower", "higher", "midpoint", "nearest", or another of NumPy's: "inverted_cdf",
+    "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased" and
+    "normal_unbiased". Where an element is taken, integers stay; else they become the default floating dtype. weights: what each element
+    counts, of the shape of x or of its axes, with "inverted_cdf" alone.
+
+    Raises OutOfBoundsError for an axis out of range or named twice, ValueError for other parts and methods, and for weights that are
+    negative, not finite or none above 0, TypeError for complex numbers.
+
+    >>> float(sw.quantile(sw.asarray([1.0, 2.0, 4.0, 8.0]), 0.5))
+    3.0
+    >>> int(sw.quantile(sw.asarray([1, 2, 4, 8]), 0.5, method="inverted_cdf", weights=[1, 1, 1, 5]))
+    8
+    """
+    return _quantiles("quantile", x, q, axis, out, method, keepdims, weights)
+
+
 def save(file, arr):
     """Writes an array to an .npy file, in place of what is there. As NumPy does it, a name without the ending .npy gets it. The file is
     written beside the old one and renamed over it when it is whole: a failure leaves what was there, and arrays that are mapped of
@@ -171,7 +218,9 @@ def pad(x, pad_width, /, mode="constant", *, constant_values=0, end_values=0, st
     return pad_otherwise(_array(x), pad_width, mode, end_values, stat_length, reflect_type)
 
 
-__all__ = ["eye", "histogram", "linspace", "load", "meshgrid", "nan_to_num", "pad", "save"]
+__all__ = [
+    "eye", "histogram", "linspace", "load", "meshgrid", "nan_to_num", "nanpercentile", "nanquantile", "pad", "percentile", "quantile", "save",
+]  # fmt: skip
 
 
 _explained(globals())

@@ -13,7 +13,11 @@ __all__ = [
     "load",
     "meshgrid",
     "nan_to_num",
+    "nanpercentile",
+    "nanquantile",
     "pad",
+    "percentile",
+    "quantile",
     "save",
 ]
 
@@ -81,6 +85,28 @@ def nan_to_num(
     posinf: _float | None = None,
     neginf: _float | None = None,
 ) -> usm_ndarray: ...
+def nanpercentile(
+    x: _Array,
+    /,
+    q: _Array | Sequence[_float],
+    axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    *,
+    method: _str = "linear",
+    keepdims: _bool = False,
+    weights: _Array | Sequence[_float] | None = None,
+) -> usm_ndarray: ...
+def nanquantile(
+    x: _Array,
+    /,
+    q: _Array | Sequence[_float],
+    axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    *,
+    method: _str = "linear",
+    keepdims: _bool = False,
+    weights: _Array | Sequence[_float] | None = None,
+) -> usm_ndarray: ...
 def pad(
     x: _Array,
     pad_width: _int | Sequence[_int] | Sequence[Sequence[_int]] | dict[_int, _int | Sequence[_int]],
@@ -91,6 +117,28 @@ def pad(
     end_values: _complex | Sequence[_complex] | Sequence[Sequence[_complex]] = 0,
     stat_length: _int | Sequence[_int] | Sequence[Sequence[_int]] | None = None,
     reflect_type: _str = "even",
+) -> usm_ndarray: ...
+def percentile(
+    x: _Array,
+    /,
+    q: _Array | Sequence[_float],
+    axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    *,
+    method: _str = "linear",
+    keepdims: _bool = False,
+    weights: _Array | Sequence[_float] | None = None,
+) -> usm_ndarray: ...
+def quantile(
+    x: _Array,
+    /,
+    q: _Array | Sequence[_float],
+    axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    *,
+    method: _str = "linear",
+    keepdims: _bool = False,
+    weights: _Array | Sequence[_float] | None = None,
 ) -> usm_ndarray: ...
 def load(
     file: Any,
