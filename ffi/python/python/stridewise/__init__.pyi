@@ -225,6 +225,9 @@ from ._sets import (
 )
 from ._vectorizing import vectorize as vectorize
 from ._wider import (
+    average as average,
+    bincount as bincount,
+    einsum as einsum,
     eye as eye,
     histogram as histogram,
     linspace as linspace,
@@ -235,8 +238,10 @@ from ._wider import (
     nanquantile as nanquantile,
     pad as pad,
     percentile as percentile,
+    put_along_axis as put_along_axis,
     quantile as quantile,
     save as save,
+    take_along_axis as take_along_axis,
 )
 from ._arithmetic import (
     bitwise_count as bitwise_count,
@@ -1451,15 +1456,6 @@ def atan2(
 ) -> usm_ndarray: ...
 def atanh(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
 bfloat16: Final[_dtype]
-def average(
-    x: _Array,
-    /,
-    axis: _int | Sequence[_int] | None = None,
-    weights: _Array | Sequence[_float] | None = None,
-    returned: _bool = False,
-    keepdims: _bool = False,
-) -> Any: ...
-def bincount(x: _Array, /, weights: _Array | Sequence[_float] | None = None, minlength: _int = 0) -> usm_ndarray: ...
 def bitwise_and(
     x1: _Array,
     x2: _Array,
@@ -1600,7 +1596,6 @@ def divide(
     order: _Order = "K",
 ) -> usm_ndarray: ...
 e: Final[_float]
-def einsum(subscripts: _str, /, *operands: _Array) -> usm_ndarray: ...
 def emulate(
     preset: Literal["iris_xe", "arc_a770", "rtx_3060", "rx_6600", "raspberry_pi_4"] | None = None,
     *,
@@ -2053,15 +2048,6 @@ def put(
     axis: _int | None = None,
     mode: _str = "raise",
 ) -> None: ...
-def put_along_axis(
-    x: _Target,
-    /,
-    indices: _Array | Sequence[Any] | _int,
-    values: _Array | Sequence[Any] | _complex,
-    axis: _int = -1,
-    *,
-    mode: _str = "raise",
-) -> None: ...
 def rad2deg(x: _Array, /) -> usm_ndarray: ...
 def real(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
 def reciprocal(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
@@ -2171,18 +2157,9 @@ def take(
     out: usm_ndarray | None = None,
     mode: _str = "raise",
 ) -> usm_ndarray: ...
-def take_along_axis(
-    x: _Array,
-    indices: _Array | Sequence[Any] | _int,
-    /,
-    axis: _int = -1,
-    *,
-    out: usm_ndarray | None = None,
-    mode: _str = "raise",
-) -> usm_ndarray: ...
 def tan(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
 def tanh(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
-def tensordot(x1: _Array, x2: _Array, /, *, axes: _int | Sequence[Any] = 2) -> usm_ndarray: ...
+def tensordot(x1: _Array, x2: _Array, /, axes: _int | Sequence[Any] = 2) -> usm_ndarray: ...
 def tile(x: _Array, repetitions: _int | Sequence[_int], /) -> usm_ndarray: ...
 def to_numpy(x: _Array, /) -> Any: ...
 def top_k(x: _Array, k: _int, /, *, axis: _int | None = None, mode: _str = "largest") -> _TopKResult: ...

@@ -434,7 +434,7 @@ def piecewise(x, condlist, funclist, /, *args, **kw):
     x = _array(x)
     if isinstance(condlist, _sw.usm_ndarray) and condlist.ndim == x.ndim or not hasattr(condlist, "__len__"):
         condlist = [condlist]
-    elif len(condlist) and isinstance(condlist[0], bool):
+    elif x.ndim and len(condlist) and isinstance(condlist[0], bool):
         condlist = [condlist]
     conditions = [_sw.astype(_array(condition), _sw.bool, copy=False) for condition in condlist]
     functions = list(funclist)

@@ -44,6 +44,25 @@ def _axes(axis, ndim):
     return axes
 
 
+def _spread(weights, x, axis):
+    """Weights of an array's elements, of its shape: those of the axes that are named are for all others."""
+    weights = _array(weights, x.sycl_queue)
+    if weights.shape == x.shape:
+        return weights
+    if axis is None:
+        raise TypeError(
+            f"shape mismatch: `weights` is of shape {weights.shape} and `axis` is None; expected {x.shape}, as `x`; help: say along which "
+            "axis they are"
+        )
+    axes = _axes(axis, x.ndim)
+    extents = tuple(x.shape[each] for each in axes)
+    if weights.shape != extents:
+        raise ValueError(f"shape mismatch: `weights` is of shape {weights.shape}; expected {extents}, as `axis`, or {x.shape}, as `x`")
+    weights = _sw.permute_dims(weights, sorted(range(len(axes)), key=axes.__getitem__))
+    weights = _sw.reshape(weights, [extent if each in axes else 1 for each, extent in enumerate(x.shape)])
+    return _sw.broadcast_to(weights, x.shape)
+
+
 def _part(axis, of):
     """The key of a part along an axis."""
     return (slice(None),) * axis + (of,)

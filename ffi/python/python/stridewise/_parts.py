@@ -41,7 +41,7 @@ def insert(x, obj, values, /, axis=None):
     found = []
     for place in places:
         if not hasattr(place, "__index__"):
-            raise TypeError(f"`obj` has {place!r}; expected integers, a slice or a mask")
+            raise IndexError(f"`obj` has {place!r}; expected an integer, a slice, integers or a mask; help: round it first")
         if not -extent <= place <= extent:
             raise IndexError(f"out of range: `obj` has {place}; expected places of {-extent}..{extent}")
         found.append(place % extent if place < 0 else place)

@@ -9,7 +9,7 @@ import math as _math
 
 import stridewise as _sw
 
-from ._operands import _array, _axes, _inexact, _is_inexact
+from ._operands import _array, _axes, _inexact, _is_inexact, _spread
 
 #: The engine's methods.
 NATIVE = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -92,28 +92,6 @@ def _parts(q, whole, queue):
     return (parts if whole == 1 else parts / whole), [number / whole for number in numbers]
 
 
-def _weights_of(weights, x, axis, axes):
-    """Weights, one for each element."""
-    weights = _array(weights, x.sycl_queue)
-    if _sw.isdtype(weights.dtype, "complex floating"):
-        raise TypeError(f"dtype: `weights` is {weights.dtype}; expected real numbers")
-    if weights.shape != x.shape:
-        if axis is None:
-            raise TypeError(
-                f"shape mismatch: `weights` is of shape {weights.shape} and `axis` is None; expected {x.shape}, as `x`; help: say along which "
-                "axis they are"
-            )
-        extents = tuple(x.shape[each] for each in axes)
-        if weights.shape != extents:
-            raise ValueError(f"shape mismatch: `weights` is of shape {weights.shape}; expected {extents}, as `axis`, or {x.shape}, as `x`")
-        weights = _sw.permute_dims(weights, sorted(range(len(axes)), key=axes.__getitem__))
-        weights = _sw.reshape(weights, [extent if each in axes else 1 for each, extent in enumerate(x.shape)])
-        weights = _sw.broadcast_to(weights, x.shape)
-    if bool(_sw.any(weights < 0)):
-        raise ValueError("invalid value: `weights` has a number below 0; expected none")
-    return weights
-
-
 def _by_weights(rows, weights, parts, numbers):
     """The quantiles of rows whose elements weigh differently: the first elements up to which such parts of the weights are. numbers: how
     many elements of each row are no NaN, or None where NaN is nothing to leave out."""
@@ -170,7 +148,11 @@ def quantiles(x, q, whole, axis, out, method, keepdims, weights, leaves_nan_out)
     parts, listed = _parts(q, whole, x.sycl_queue)
     axes = _axes(axis, x.ndim)
     if weights is not None:
-        weights = _weights_of(weights, x, axis, axes)
+        weights = _spread(weights, x, axis)
+        if _sw.isdtype(weights.dtype, "complex floating"):
+            raise TypeError(f"dtype: `weights` is {weights.dtype}; expected real numbers")
+        if bool(_sw.any(weights < 0)):
+            raise ValueError("invalid value: `weights` has a number below 0; expected none")
     kept = [each for each in range(x.ndim) if each not in axes]
     shape = tuple(1 if each in axes else extent for each, extent in enumerate(x.shape) if keepdims or each not in axes)
     count = _math.prod(x.shape[each] for each in axes)

@@ -197,7 +197,7 @@ def tensorsolve(a, b, /, axes=None):
         a = _sw.permute_dims(a, (*(axis for axis in range(a.ndim) if axis not in moved), *moved))
     shape = a.shape[b.ndim :]
     if _math.prod(shape) ** 2 != a.size:
-        raise _sw.linalg.LinAlgError(f"shape mismatch: `a` is of shape {a.shape} and `b` of {b.shape}; expected as many elements as unknowns squared")
+        raise _sw._linalg.no_decomposition(f"shape mismatch: `a` is of shape {a.shape} and `b` of {b.shape}; expected as many elements as unknowns squared")
     count = _math.prod(shape)
     return _sw.reshape(_sw.linalg.solve(_sw.reshape(a, (count, count)), _sw.reshape(b, -1)), shape)
 

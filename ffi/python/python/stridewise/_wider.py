@@ -2,9 +2,55 @@
 
 from . import _native as _sw
 from ._arguments import explained as _explained
-from ._operands import _array, _is_inexact, _queue
+from ._operands import _array, _arrays, _is_inexact, _queue, _spread
 
 _NATIVE_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
+
+
+def average(x, /, axis=None, weights=None, returned=False, keepdims=False):
+    """The mean over axes, with weights where they are given: of the shape of x, or of its axes that are named. returned: whether the sums
+    of the weights come with it, as a tuple. Where they are 0, the mean is what dividing by 0 gives.
+
+    Raises TypeError for weights of another shape without an axis, ValueError with one, OutOfBoundsError for an axis out of range or
+    named twice.
+    """
+    if weights is not None:
+        x = _array(x, _queue([weights]))
+        one = isinstance(axis, int) and getattr(weights, "ndim", 0) == 1
+        weights = weights if one else _spread(weights, x, axis)
+    return _sw.average(x, axis, weights, returned, keepdims)
+
+
+def bincount(x, /, weights=None, minlength=0):
+    """How often each number from 0 on occurs, as int64, up to the largest, and of minlength numbers at least; with weights, one for each
+    element, the sums of the weights in their order, in the default floating dtype.
+
+    Raises ValueError for several dimensions, for negative numbers and where there are not as many weights, TypeError for other than
+    integers and bool, MemoryError where there is no memory for so many.
+    """
+    # A list of none has no dtype.
+    x = _sw.zeros(0, dtype="int64") if isinstance(x, (list, tuple)) and not x else x
+    return _sw.bincount(x, weights, minlength)
+
+
+def einsum(subscripts, /, *operands, dtype=None):
+    """Sums of products by Einstein's notation: a letter for each axis of each operand, and behind "->" those of the result; without
+    it, the letters that occur once, in alphabetical order. What the result does not name is summed, "..." stands for axes that are
+    not named. dtype: the one to compute in, which the operands' are converted to where that loses nothing.
+
+    Operands are multiplied from the left to the right; each product is summed over what nothing later names, as matmul sums.
+
+    Raises ValueError for a notation that is none or extents that differ, TypeError for bool and a dtype that does not hold the operands.
+    """
+    if dtype is not None:
+        operands = _arrays(operands)
+        for place, x in enumerate(operands):
+            if not _sw.can_cast(x, dtype):
+                raise TypeError(
+                    f"dtype: `operands[{place}]` is of {x.dtype}; expected what {_sw.dtype(dtype)} holds, as `dtype` says; help: convert it first"
+                )
+        operands = [_sw.astype(x, dtype, copy=False) for x in operands]
+    return _sw.einsum(subscripts, *operands)
 
 
 def eye(n_rows, n_cols=None, /, k=0, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None, queue=None):
@@ -22,15 +68,35 @@ def histogram(x, /, bins=10, range=None, density=None, weights=None):
 
     bins: how many bins of equal width; their edges, in order, of which the last one belongs to its bin; or the rule that finds how
     many there are, as for `histogram_bin_edges`. range: the first and the last edge; None for the smallest and the largest element.
-    density: numbers whose integral over the bins is 1. weights: what each element counts.
+    density: numbers whose integral over the bins is 1. weights: what each element counts. Raises ValueError where there are not so many
+    numbers between the first and the last edge.
     """
     if isinstance(bins, str):
         from . import _histograms
 
         bins, range = _histograms.count_by(_histograms._elements(x), bins, range, weights)
     elif range is not None and not isinstance(range, tuple):
+        # Ends of a wider dtype are exact.
+        if hasattr(range, "dtype") and _sw.isdtype(_sw.dtype(range.dtype), "real floating"):
+            x = _array(x, _queue([range]))
+            x = _sw.astype(x, _sw.result_type(x, _sw.dtype(range.dtype)), copy=False)
         range = tuple(range)
-    return _sw.histogram(x, bins, range, density, weights)
+    counts, edges = _sw.histogram(x, bins, range, density, weights)
+    return counts, edges if _is_many(bins) else _apart(edges, bins)
+
+
+def _is_many(bins):
+    return isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0) > 0
+
+
+def _apart(edges, bins):
+    """The edges of so many bins, which differ."""
+    if bool(_sw.any(edges[:-1] >= edges[1:])):
+        raise ValueError(
+            f"invalid value: `bins` is {bins}; expected fewer, as there are not so many numbers of {edges.dtype} from {edges[0].tolist()} to "
+            f"{edges[-1].tolist()}; help: ask for fewer, or convert to a wider dtype"
+        )
+    return edges
 
 
 def linspace(
@@ -118,6 +184,33 @@ def nanquantile(x, /, q, axis=None, out=None, *, method="linear", keepdims=False
     return _quantiles("nanquantile", x, q, axis, out, method, keepdims, weights)
 
 
+def put_along_axis(x, /, indices, values, axis=-1, *, mode="raise"):
+    """Writes values, an array, a list or a number that broadcasts to the shape of the `take_along_axis` with the same arguments, to
+    its elements; without an axis, to those of all elements in row-major order. Errors as for `put`."""
+    if axis is None:
+        _sw.put(x, _row("indices", indices, x), values, mode=mode)
+    else:
+        _sw.put_along_axis(x, indices, values, axis, mode=mode)
+
+
+def take_along_axis(x, indices, /, axis=-1, *, out=None, mode="raise"):
+    """The elements at places along an axis, one place for each element of the result. Shapes are broadcast but for the axis,
+    whose extent is the indices'; without an axis, of all elements in row-major order. Arguments and errors as for `take`; ValueError where
+    the shapes do not broadcast."""
+    if axis is None:
+        x = _array(x, _queue([indices]))
+        return _sw.take(_sw.reshape(x, -1), _row("indices", indices, x), out=out, mode=mode)
+    return _sw.take_along_axis(x, indices, axis, out=out, mode=mode)
+
+
+def _row(name, places, x):
+    """Places among all elements, in one dimension."""
+    places = _array(places, _queue([x]))
+    if places.ndim != 1:
+        raise ValueError(f"invalid value: `{name}` has {places.ndim} dimensions and `axis` is None; expected one")
+    return places
+
+
 def percentile(x, /, q, axis=None, out=None, *, method="linear", keepdims=False, weights=None):
     """The numbers that percentages of the elements over axes are not above; NaN where an element is. Arguments as for `quantile`, with q
     from 0 to 100."""
@@ -169,15 +262,23 @@ def meshgrid(*arrays, indexing="xy", sparse=False, copy=False):
     >>> x.tolist()
     [[0, 1], [0, 1], [0, 1]]
     """
-    if not sparse:
-        made = _sw.meshgrid(*arrays, indexing=indexing)
-    else:
-        # As for the whole grid, of which each array has what is not repeated.
+    made = _grids(arrays, indexing)
+    if sparse:
+        # Of the whole grid, each array has what is not repeated.
         made = tuple(
             grid[tuple(slice(None) if axis == _axis_of(place, indexing, len(arrays)) else slice(0, 1) for axis in range(grid.ndim))]
-            for place, grid in enumerate(_sw.meshgrid(*arrays, indexing=indexing))
+            for place, grid in enumerate(made)
         )
     return tuple(_sw.copy(x) for x in made) if copy else made
+
+
+def _grids(arrays, indexing):
+    arrays = _arrays(arrays)
+    if len({x.dtype.name for x in arrays}) < 2:
+        return _sw.meshgrid(*arrays, indexing=indexing)
+    # Each keeps its dtype: what grids of one dtype there are of their places chooses.
+    places = _sw.meshgrid(*(_sw.arange(x.size, sycl_queue=x.sycl_queue) for x in arrays), indexing=indexing)
+    return tuple(_sw.take(_sw.reshape(x, -1), place) for x, place in zip(arrays, places))
 
 
 def _axis_of(place, indexing, count):
@@ -219,7 +320,8 @@ def pad(x, pad_width, /, mode="constant", *, constant_values=0, end_values=0, st
 
 
 __all__ = [
-    "eye", "histogram", "linspace", "load", "meshgrid", "nan_to_num", "nanpercentile", "nanquantile", "pad", "percentile", "quantile", "save",
+    "average", "bincount", "einsum", "eye", "histogram", "linspace", "load", "meshgrid", "nan_to_num", "nanpercentile", "nanquantile", "pad",
+    "percentile", "put_along_axis", "quantile", "save", "take_along_axis",
 ]  # fmt: skip
 
 

@@ -4,9 +4,12 @@ from builtins import bool as _bool, complex as _complex, float as _float, int as
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
-from stridewise import Queue, _Array, _DeviceLike, _DTypeLike, _Order, usm_ndarray
+from stridewise import Queue, _Array, _DeviceLike, _DTypeLike, _Order, _Target, usm_ndarray
 
 __all__ = [
+    "average",
+    "bincount",
+    "einsum",
     "eye",
     "histogram",
     "linspace",
@@ -17,10 +20,22 @@ __all__ = [
     "nanquantile",
     "pad",
     "percentile",
+    "put_along_axis",
     "quantile",
     "save",
+    "take_along_axis",
 ]
 
+def average(
+    x: _Array,
+    /,
+    axis: _int | Sequence[_int] | None = None,
+    weights: _Array | Sequence[_float] | None = None,
+    returned: _bool = False,
+    keepdims: _bool = False,
+) -> Any: ...
+def bincount(x: _Array, /, weights: _Array | Sequence[_float] | None = None, minlength: _int = 0) -> usm_ndarray: ...
+def einsum(subscripts: _str, /, *operands: _Array, dtype: _DTypeLike | None = None) -> usm_ndarray: ...
 def eye(
     n_rows: _int,
     n_cols: _int | None = None,
@@ -150,3 +165,21 @@ def load(
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
 def save(file: Any, arr: usm_ndarray) -> None: ...
+def put_along_axis(
+    x: _Target,
+    /,
+    indices: _Array | Sequence[Any] | _int,
+    values: _Array | Sequence[Any] | _complex,
+    axis: _int | None = -1,
+    *,
+    mode: _str = "raise",
+) -> None: ...
+def take_along_axis(
+    x: _Array,
+    indices: _Array | Sequence[Any] | _int,
+    /,
+    axis: _int | None = -1,
+    *,
+    out: usm_ndarray | None = None,
+    mode: _str = "raise",
+) -> usm_ndarray: ...

@@ -78,6 +78,8 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     Raises OutOfBoundsError for an axis out of range, ValueError where there are no elements to take the largest or smallest
     of.
     """
+    if isinstance(ord, str):
+        raise ValueError(f"invalid value: `ord` is {ord!r}; expected a number; help: `matrix_norm` and two axes have norms with names")
     return _linalg.vector_norm(x, ord, axis, keepdims)
 
 
@@ -112,7 +114,12 @@ def cholesky(x, /, *, upper=False):
 
     Raises LinAlgError where a matrix is not positive definite.
     """
-    return _linalg.cholesky(_matrices(x), upper)
+    found = _linalg.cholesky(_matrices(x), upper)
+    if _sw.isdtype(found.dtype, "complex floating"):
+        # The diagonal is real, which products of numbers and their conjugates need not be to the last place.
+        roots = diagonal(found)
+        roots[...] = _sw.real(roots)
+    return found
 
 
 def cond(x, /, p=None):
@@ -120,6 +127,9 @@ def cond(x, /, p=None):
 
     p: the norm, as `ord` of `matrix_norm`; None for 2, the largest singular value over the smallest.
     """
+    x = _matrices(x, square=False)
+    if 0 in x.shape[-2:]:
+        raise _linalg.no_decomposition(f"shape mismatch: `x` is of shape {x.shape}; expected matrices with elements; help: leave it out")
     return _linalg.cond(x, p)
 
 
@@ -192,7 +202,12 @@ def lstsq(x1, x2, /, rcond=None, *, rtol=None):
             "help: leave rcond out"
         )
     x1, x2 = _arrays((x1, x2))
-    x, residuals, rank, s = _linalg.lstsq(_matrices(x1, "x1", square=False), x2, rcond if rtol is None else rtol)
+    x1 = _matrices(x1, "x1", square=False)
+    if x2.ndim and x1.ndim == 2 and x2.ndim <= 2 and x1.shape[0] != x2.shape[0]:
+        raise _linalg.no_decomposition(
+            f"shape mismatch: `x2` is of shape {x2.shape}; expected {x1.shape[0]} rows, as x1 of shape {x1.shape} has; help: transpose or reshape it"
+        )
+    x, residuals, rank, s = _linalg.lstsq(x1, x2, rcond if rtol is None else rtol)
     if x1.ndim == 2 and x2.ndim <= 2:
         rows, columns = x1.shape
         residuals = _sw.reshape(residuals, -1)[: None if rows > columns and int(rank) == columns else 0]
