@@ -267,6 +267,11 @@ def test_places():
     for wrong in ([2, 3], "2", 2.5):
         with pytest.raises(TypeError, match="expected integers, or a tuple of them"):
             sw.ndindex(wrong)
+    for call in (lambda: sw.insert([0, 1, 2], [1.0, 2.0], 9), lambda: sw.delete([0, 1, 2], [1.0])):
+        with pytest.raises(IndexError, match="`obj` has 1.0; expected an integer, a slice, integers or a mask"):
+            call()
+    for part in (slice(np.float32(0.1), np.float32(0.33), np.float32(0.1)),):
+        assert sw.mgrid[part].dtype == np.mgrid[part].dtype and sw.mgrid[part, part].dtype == np.mgrid[part, part].dtype
     with pytest.raises(ValueError, match="count"):
         sw.fromiter([1], "int8", 2)
 

@@ -130,6 +130,24 @@ def test_hermitian_matrices(device, code, layout, shape):
         near(sw.linalg.cholesky(ours(positive, device), upper=upper), np.linalg.cholesky(positive, upper=upper), code, 64 * n)
 
 
+@pytest.mark.parametrize("upper", [False, True])
+def test_roots_of_a_diagonal_are_real(upper):
+    x = random((3, 50, 50), "complex128")
+    found = sw.linalg.cholesky(sw.asarray(x @ H(x), device="host"), upper=upper)
+    assert not bool(sw.any(sw.imag(sw.linalg.diagonal(found)) != 0))
+
+
+def test_errors_that_are_numpys():
+    for call in (
+        lambda: sw.linalg.cond(sw.zeros((0, 0))), lambda: sw.linalg.lstsq(sw.zeros((4, 2)), sw.zeros(5)),
+        lambda: sw.linalg.tensorsolve(sw.ones((2, 3, 2)), sw.ones((2, 3))), lambda: sw.linalg.solve(sw.ones(2), sw.ones(2)),
+    ):  # fmt: skip
+        with pytest.raises(np.linalg.LinAlgError, match="; expected"):
+            call()
+    with pytest.raises(ValueError, match="`ord` is 'fro'; expected a number"):
+        sw.linalg.norm(sw.ones((2, 2)), "fro", 0)
+
+
 @on_devices
 @of_codes
 def test_norms_and_conditions(device, code):

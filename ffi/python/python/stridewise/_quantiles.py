@@ -139,6 +139,8 @@ def _by_places(rows, method, parts, listed, numbers):
 def quantiles(x, q, whole, axis, out, method, keepdims, weights, leaves_nan_out):
     """The quantiles of `quantile` and its like. whole: what the parts are parts of, 1 or 100."""
     x = _array(x)
+    if not isinstance(method, str):
+        raise TypeError(f"`method` is {method!r}; expected a text")
     if method not in METHODS:
         raise ValueError(f"invalid value: `method` is {method!r}; expected one of {', '.join(map(repr, METHODS))}")
     if _sw.isdtype(x.dtype, "complex floating"):
