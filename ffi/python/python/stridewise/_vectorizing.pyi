@@ -1,6 +1,6 @@
 """Types of `_vectorizing`: a name of NumPy's in the namespace."""
 
-from builtins import bool as _bool, set as _set, str as _str
+from builtins import bool as _bool, str as _str
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -9,12 +9,6 @@ from stridewise import _DTypeLike
 __all__ = ["vectorize"]
 
 class vectorize:
-    pyfunc: Callable[..., Any] | None
-    otypes: Sequence[_DTypeLike] | _str | None
-    excluded: _set[Any]
-    cache: _bool
-    signature: _str | None
-    __name__: _str
     def __init__(
         self,
         pyfunc: Callable[..., Any] | None = None,
