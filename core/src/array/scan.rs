@@ -147,12 +147,16 @@ impl UsmArray {
 
     /// The differences of neighbours along an axis, `n` times over; each time there is one element less. Of `bool`s,
     /// whether neighbours differ. `prepend` and `append` are joined to the array first; they have its shape but for the
-    /// axis, or are broadcast to extent 1 of it.
+    /// axis, or are broadcast to extent 1 of it; with `n` = 0 they are left out, as NumPy has it.
     ///
     /// # Errors
     /// [`Error::Axis`] for an axis out of range; as for [`concat`](crate::concat) and [`elementwise`](crate::elementwise).
     pub fn diff(&self, axis: isize, n: usize, prepend: Option<&Self>, append: Option<&Self>) -> Result<Self> {
         let axis = normalize_axis("axis", axis, self.ndim())?;
+        if n == 0 {
+            // As NumPy has it, what would be before and behind is of differences alone.
+            return Ok(self.clone());
+        }
         let mut shape: Dims = self.shape().into();
         shape[axis] = 1;
         let fitted = |edge: Option<&Self>| {

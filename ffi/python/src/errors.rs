@@ -8,7 +8,7 @@ use pyo3::exceptions::{
 };
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{IntoPyDict, PySlice, PyType};
+use pyo3::types::{IntoPyDict, PyDict, PySlice, PyType};
 use stridewise::Error;
 
 use crate::array::PyArray;
@@ -112,7 +112,8 @@ pub(crate) fn raise(error: &Error) -> PyErr {
         }
         Error::Decomposition(_) => no_decomposition(text),
         Error::Kernel(broken) => crate::kernel::diagnostic::exception(broken),
-        Error::Axis(_) | Error::OutOfBounds(_) => out_of_bounds(text),
+        Error::Axis(_) => no_axis(text),
+        Error::OutOfBounds(_) => out_of_bounds(text),
         Error::Dtype(_) => PyTypeError::new_err(text),
         Error::Alloc(_) => PyMemoryError::new_err(text),
         Error::HostAccess(_) => HostAccessError::new_err(text),
@@ -141,26 +142,55 @@ pub(crate) fn raise(error: &Error) -> PyErr {
     }
 }
 
-/// The error about a matrix that cannot be decomposed: where NumPy is loaded, of a class that is derived from NumPy's, too, so that
-/// `except numpy.linalg.LinAlgError` catches it.
+/// An error of a class of ours: where NumPy is loaded, of one that is derived from NumPy's of the same meaning, too, so that `except` of
+/// either catches it. home, name: where NumPy has it. both: that class, once it is made.
+fn of_both(
+    both: &PyOnceLock<Py<PyType>>,
+    ours: &Bound<'_, PyType>,
+    home: &str,
+    name: &str,
+    text: String,
+) -> PyResult<PyErr> {
+    let py = ours.py();
+    let numpy = py.import("sys")?.getattr("modules")?.get_item("numpy")?;
+    let make = || -> PyResult<Py<PyType>> {
+        let bases = (ours, numpy.getattr(home)?.getattr(name)?);
+        let own = ours.getattr("__name__")?;
+        let members = PyDict::new(py);
+        members.set_item("__module__", ours.getattr("__module__")?)?;
+        members.set_item("__doc__", format!("{own} of stridewise and {name} of NumPy."))?;
+        // What is copied or sent to another process is of the class that has a name.
+        members.set_item("__reduce__", py.import("stridewise._arguments")?.getattr("reduced_error")?)?;
+        let class = py.get_type::<PyType>().call1((own, bases, members))?;
+        Ok(class.cast_into::<PyType>()?.unbind())
+    };
+    Ok(PyErr::from_type(both.get_or_try_init(py, make)?.bind(py).clone(), text))
+}
+
+/// The error about a matrix that cannot be decomposed, which `except numpy.linalg.LinAlgError` catches.
 pub(crate) fn no_decomposition(text: String) -> PyErr {
     static BOTH: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let both = |py: Python<'_>| -> PyResult<PyErr> {
-        let numpy = py.import("sys")?.getattr("modules")?.get_item("numpy")?;
-        let make = || -> PyResult<Py<PyType>> {
-            let bases = (py.get_type::<LinAlgError>(), numpy.getattr("linalg")?.getattr("LinAlgError")?);
-            let members =
-                [("__module__", "stridewise.linalg"), ("__doc__", "LinAlgError of stridewise and of NumPy.")];
-            let members = members.into_py_dict(py)?;
-            // What is copied or sent to another process is of the class that has a name.
-            let reduce = py.import("stridewise._arguments")?.getattr("reduced_error")?;
-            members.set_item("__reduce__", reduce)?;
-            let class = py.get_type::<PyType>().call1(("LinAlgError", bases, members))?;
-            Ok(class.cast_into::<PyType>()?.unbind())
-        };
-        Ok(PyErr::from_type(BOTH.get_or_try_init(py, make)?.bind(py).clone(), text.clone()))
-    };
-    Python::attach(|py| both(py).unwrap_or_else(|_| LinAlgError::new_err(text.clone())))
+    Python::attach(|py| {
+        of_both(&BOTH, &py.get_type::<LinAlgError>(), "linalg", "LinAlgError", text.clone())
+            .unwrap_or_else(|_| LinAlgError::new_err(text))
+    })
+}
+
+/// The error about an axis, which `except numpy.exceptions.AxisError` catches.
+pub(crate) fn no_axis(text: String) -> PyErr {
+    static BOTH: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    Python::attach(|py| {
+        let both =
+            BOUNDS.get(py).map(|ours| of_both(&BOTH, ours.bind(py), "exceptions", "AxisError", text.clone()));
+        both.and_then(PyResult::ok).unwrap_or_else(|| out_of_bounds(text))
+    })
+}
+
+/// The error to raise about an axis; see `errors::no_axis`.
+#[pyfunction]
+#[pyo3(name = "_no_axis")]
+fn axis_error<'py>(py: Python<'py>, text: String) -> Bound<'py, PyAny> {
+    no_axis(text).into_value(py).into_bound(py).into_any()
 }
 
 /// The error about a file: of the class that Python has for what the system says (`FileNotFoundError`, `PermissionError`), with its
@@ -226,7 +256,8 @@ pub(crate) fn shown(object: &Bound<'_, PyAny>) -> String {
 /// Adds the exceptions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    let bases = (py.get_type::<pyo3::exceptions::PyIndexError>(), py.get_type::<PyValueError>());
+    // In the order that NumPy's AxisError has, so that a class can be derived from both.
+    let bases = (py.get_type::<PyValueError>(), py.get_type::<pyo3::exceptions::PyIndexError>());
     let text =
         "An index, an axis, a range or an offset is out of range. Both an IndexError and a ValueError.";
     let members = [("__module__", "stridewise"), ("__doc__", text)].into_py_dict(py)?;
@@ -235,6 +266,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         py.get_type::<PyType>().call1(("OutOfBoundsError", bases, members))?.cast_into::<PyType>()?;
     let bounds = BOUNDS.get_or_init(py, || bounds.unbind());
     module.add("OutOfBoundsError", bounds)?;
+    module.add_function(pyo3::wrap_pyfunction!(axis_error, module)?)?;
     module.add("ExecutionPlacementError", py.get_type::<ExecutionPlacementError>())?;
     module.add("DeviceSelectionError", py.get_type::<DeviceSelectionError>())?;
     module.add("TaskError", py.get_type::<TaskError>())?;

@@ -264,10 +264,58 @@ def test_places():
     x = np.arange(4).reshape(2, 2)
     assert [(place, int(value)) for place, value in sw.ndenumerate(sw.asarray(x))] == [(place, int(value)) for place, value in np.ndenumerate(x)]
     assert sw.iterable([1]) and not sw.iterable(1) and sw.isfortran(sw.zeros((2, 3), order="F")) and not sw.isfortran(sw.zeros(3))
-    with pytest.raises(TypeError, match="signature"):
-        sw.vectorize(abs, signature="(n)->()")
+    for wrong in ([2, 3], "2", 2.5):
+        with pytest.raises(TypeError, match="expected integers, or a tuple of them"):
+            sw.ndindex(wrong)
+    for call in (lambda: sw.insert([0, 1, 2], [1.0, 2.0], 9), lambda: sw.delete([0, 1, 2], [1.0])):
+        with pytest.raises(IndexError, match="`obj` has 1.0; expected an integer, a slice, integers or a mask"):
+            call()
+    for part in (slice(np.float32(0.1), np.float32(0.33), np.float32(0.1)),):
+        assert sw.mgrid[part].dtype == np.mgrid[part].dtype and sw.mgrid[part, part].dtype == np.mgrid[part, part].dtype
     with pytest.raises(ValueError, match="count"):
         sw.fromiter([1], "int8", 2)
+
+
+@pytest.mark.parametrize("signature, function, arguments", [
+    ("(),()->()", lambda m: lambda a, b: a - b if a > b else a + b, ([0, 3, 6, 9], [1, 3, 5, 7])), ("(n)->()", lambda m: m.mean, ([[1, 3], [2, 4]],)),
+    ("(n)->(n)", lambda m: lambda a: a - a.mean(), ([[1.0, 3], [2, 4]],)), ("()->(),()", lambda m: lambda a: (a, a + 1), ([1, 2],)),
+    ("(a), (b) -> (a, b)", lambda m: m.outer, ([[1, 0], [2, 0]], [1, 2, 3])), ("(n)->(m)", lambda m: lambda a: a[:-1], ([[1, 2, 3], [2, 3, 4]],)),
+    ("(m,n),(n)->(m)", lambda m: m.matmul, (np.arange(12).reshape(2, 2, 3), [1, 2, 3])),
+])  # fmt: skip
+def test_functions_of_parts(signature, function, arguments):
+    ours = sw.vectorize(function(sw), signature=signature)(*map(sw.asarray, arguments))
+    theirs = np.vectorize(function(np), signature=signature)(*arguments)
+    for one, other in zip(*(x if isinstance(x, tuple) else (x,) for x in (ours, theirs)), strict=True):
+        same(one, other)
+
+
+def test_vectorize_as_a_decorator_and_of_no_elements():
+    @sw.vectorize(signature="(n)->(n)", otypes=["float32"])
+    def doubled(x):
+        """Twice."""
+        return x * 2
+
+    assert doubled([1, 2]).dtype == sw.float32 and doubled.__name__ == "doubled" and doubled.__doc__ == "Twice." and doubled.signature == "(n)->(n)"
+    assert sw.vectorize(lambda x: x, signature="(n)->(n)", otypes="i")(sw.zeros((0, 3))).shape == (0, 3)
+    assert sw.vectorize(lambda a, b=1: a + b, signature="()->()", excluded={"b"})([1, 2], b=5).tolist() == [6, 7]
+
+
+@pytest.mark.parametrize("call, error, what", [
+    (lambda: sw.vectorize(3), TypeError, "`pyfunc` is 3; expected a function"),
+    (lambda: sw.vectorize(signature="()->()")(3), TypeError, "`pyfunc` is 3; expected a function"),
+    (lambda: sw.vectorize(abs, signature="(x)(y)->()"), ValueError, "`signature` is .*; expected the dimensions"),
+    (lambda: sw.vectorize(abs, signature="(x),(y)->"), ValueError, "`signature` is"),
+    (lambda: sw.vectorize(sw.add, signature="(n),(n)->(n)")([1]), TypeError, "beside 1 arguments; expected 2"),
+    (lambda: sw.vectorize(sw.add, signature="(n),(n)->(n)")(1, [2]), ValueError, r"argument 0 is of shape \(\); expected the dimensions n"),
+    (lambda: sw.vectorize(sw.add, signature="(n),(n)->(n)")([1], [2, 3]), ValueError, "argument 1 is of shape .2,.; expected 1 for its dimension n"),
+    (lambda: sw.vectorize(lambda x: x[:-1], signature="(n)->(n)")([1, 2]), ValueError, "result 0 is of shape .1,.; expected 2"),
+    (lambda: sw.vectorize(lambda x: (x, x), signature="()->()")([1, 2]), ValueError, "`pyfunc` has 2 results; expected 1"),
+    (lambda: sw.vectorize(lambda x: x, signature="()->()")(sw.zeros(0)), ValueError, "`otypes` is None"),
+    (lambda: sw.vectorize(lambda x: [x], signature="()->(n)", otypes="i")(sw.zeros(0)), ValueError, "the dimensions n; expected some"),
+])  # fmt: skip
+def test_what_vectorize_refuses(call, error, what):
+    with pytest.raises(error, match=what):
+        call()
 
 
 def test_names_are_imported_late():

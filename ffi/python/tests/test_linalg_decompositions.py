@@ -130,6 +130,24 @@ def test_hermitian_matrices(device, code, layout, shape):
         near(sw.linalg.cholesky(ours(positive, device), upper=upper), np.linalg.cholesky(positive, upper=upper), code, 64 * n)
 
 
+@pytest.mark.parametrize("upper", [False, True])
+def test_roots_of_a_diagonal_are_real(upper):
+    x = random((3, 50, 50), "complex128")
+    found = sw.linalg.cholesky(sw.asarray(x @ H(x), device="host"), upper=upper)
+    assert not bool(sw.any(sw.imag(sw.linalg.diagonal(found)) != 0))
+
+
+def test_errors_that_are_numpys():
+    for call in (
+        lambda: sw.linalg.cond(sw.zeros((0, 0))), lambda: sw.linalg.lstsq(sw.zeros((4, 2)), sw.zeros(5)),
+        lambda: sw.linalg.tensorsolve(sw.ones((2, 3, 2)), sw.ones((2, 3))), lambda: sw.linalg.solve(sw.ones(2), sw.ones(2)),
+    ):  # fmt: skip
+        with pytest.raises(np.linalg.LinAlgError, match="; expected"):
+            call()
+    with pytest.raises(ValueError, match="`ord` is 'fro'; expected a number"):
+        sw.linalg.norm(sw.ones((2, 2)), "fro", 0)
+
+
 @on_devices
 @of_codes
 def test_norms_and_conditions(device, code):
@@ -160,6 +178,38 @@ def test_functions_beside_the_standard(device):
         assert parts._fields == ("x", "residuals", "rank", "s") and int(parts.rank) == rank
         for found, wanted in [(parts.x, solution), (parts.residuals, residuals), (parts.s, s)]:
             near(found, wanted, code, 8)
+
+
+def test_residuals_as_numpy_has_them():
+    rng = np.random.default_rng(7)
+    for rows, columns in [(5, 2), (2, 5), (3, 3), (4, 0), (0, 4)]:
+        for shape in [(rows,), (rows, 3), (rows, 0)]:
+            x, y = rng.standard_normal((rows, columns)), rng.standard_normal(shape)
+            found, wanted = sw.linalg.lstsq(sw.asarray(x), sw.asarray(y)), np.linalg.lstsq(x, y)
+            near(found.residuals, wanted[1], "float64", 8)
+            assert found.residuals.shape == wanted[1].shape
+    x = np.outer(np.arange(5.0), [1, 2])
+    assert sw.linalg.lstsq(sw.asarray(x), sw.ones(5)).residuals.shape == (0,)
+
+
+@of_codes
+@pytest.mark.parametrize("shape", [*ANY, (1, 3), (3, 1)])
+def test_triangles_and_reflections(code, shape):
+    x = random(shape, code)
+    a, (rows, columns) = ours(x, "host"), shape[-2:]
+    assert sw.array_equal(sw.linalg.qr(a, mode="r"), sw.linalg.qr(a).R)
+    h, tau = sw.linalg.qr(a, mode="raw")
+    wanted, factors = np.linalg.qr(x, mode="raw")
+    near(h, wanted, code, 64 * max(shape))
+    near(tau, factors, code, 64 * max(shape))
+    assert h.dtype == code and tau.dtype == code
+    # The product of the reflections and the triangle is the matrix.
+    h, tau = np.swapaxes(sw.asnumpy(h), -1, -2), sw.asnumpy(tau)
+    product = np.triu(h)
+    for k in reversed(range(min(rows, columns))):
+        v = np.where(np.arange(rows) > k, h[..., :, k], np.arange(rows) == k)[..., None]
+        product = product - tau[..., k, None, None] * v @ (H(v) @ product)
+    near(product, x, code, 64 * max(shape))
 
 
 def test_products_of_several_matrices():
@@ -212,11 +262,15 @@ def test_what_cannot_be_decomposed_is_refused():
     for name in "cholesky det eig eigh eigvals eigvalsh expm inv slogdet".split():
         with pytest.raises(ValueError, match="square"):
             getattr(sw.linalg, name)(wide)
-        with pytest.raises(IndexError):
-            getattr(sw.linalg, name)(vector)
+        # Of a class that is NumPy's, too.
+        for kind in (sw.linalg.LinAlgError, np.linalg.LinAlgError):
+            with pytest.raises(kind, match="`x` is of shape .3,.; expected at least two dimensions; help"):
+                getattr(sw.linalg, name)(vector)
+            with pytest.raises(kind, match="square"):
+                getattr(sw.linalg, name)(wide)
         with pytest.raises(TypeError):
             getattr(sw.linalg, name)("text")
-    for call in [lambda: sw.linalg.qr(wide, mode="raw"), lambda: sw.linalg.solve(zeros[0], wide), lambda: sw.linalg.cond(wide, 1)]:
+    for call in [lambda: sw.linalg.qr(wide, mode="economic"), lambda: sw.linalg.solve(zeros[0], wide), lambda: sw.linalg.cond(wide, 1)]:
         with pytest.raises(ValueError):
             call()
 

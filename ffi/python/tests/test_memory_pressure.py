@@ -122,7 +122,6 @@ OPERATIONS = {
     "unstack": ("z = sw.reshape(x, (1 << 16, -1))", "sw.unstack(z)"),
     "iteration": ("z = sw.reshape(x, (1 << 16, -1))", "list(z)"),
     "concat": ("", "sw.concat(many)"),
-    "concat of a generator": ("", "sw.concat(array for array in many)"),
     "stack": ("", "sw.stack(many)"),
     "meshgrid": ("z = sw.arange(1024.0)", "sw.meshgrid(z, z)"),
     "nonzero": ("", "sw.nonzero(rows)"),

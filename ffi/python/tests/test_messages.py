@@ -268,6 +268,9 @@ def test_arrays_beside_each_other(name):
     x = sw.arange(3)
     with pytest.raises(TypeError, match=rf"array of int64 of shape .*3.*help: put (the arrays|them) in one.*\w+\(\[x, y\]\)"):
         getattr(sw, name)(x, x)
+    # What is gone through once is no sequence.
+    with pytest.raises(TypeError, match="`arrays` is .*generator.*; expected a sequence of arrays"):
+        getattr(sw, name)(x for _ in range(2))
     # What is no array is only no axis.
     if name in ("concat", "stack"):
         with pytest.raises(TypeError, match="^`axis` is 0.5; expected an integer[^;]*$"):

@@ -151,6 +151,84 @@ def test_quantiles(layout, method, dtype, rng):
                 like(sw.nanmedian(a, axis=axis, keepdims=True), np.nanmedian(x, axis=axis, keepdims=True), 16)
 
 
+OTHERS = [
+    "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased",
+    "normal_unbiased",
+]  # fmt: skip
+PARTS = [0, 0.5, 1, 0.3, [0.1, 0.9], [[0.25, 0.5], [0.75, 1.0]], np.linspace(0, 1, 21)]
+
+
+@pytest.mark.parametrize("method", OTHERS)
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i8", *FLOATS])
+def test_quantiles_by_other_methods(method, dtype, rng):
+    for shape in ((3, 4), (1, 20)):
+        for share in (0.0, 0.2):
+            x = numbers(rng, shape, dtype, share)
+            a, x = sw.asarray(x), x.astype("f8") if x.dtype.kind == "f" else x
+            for axis in (0, -1, (1, 0)):
+                for q in PARTS:
+                    ours, theirs = sw.quantile(a, q, axis, method=method), np.quantile(x, q, axis=axis, method=method)
+                    like(ours, theirs, 16)
+                    assert ours.dtype.kind == theirs.dtype.kind
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        like(sw.nanquantile(a, q, axis, method=method, keepdims=True), np.nanquantile(x, q, axis=axis, method=method, keepdims=True), 16)
+                like(sw.percentile(a, [10, 50], axis, method=method), np.percentile(x, [10, 50], axis=axis, method=method), 16)
+                ours = sw.nanpercentile(a, 90, axis, method=method)
+                out = sw.empty_like(ours)
+                assert sw.nanpercentile(a, 90, axis, out, method=method) is out
+                same(out, ours)
+
+
+@pytest.mark.parametrize("method", ["lower", "higher", "nearest", "inverted_cdf", "closest_observation"])
+def test_quantiles_that_are_elements_keep_integers(method, rng):
+    x = rng.integers(2**60, 2**62, 40)
+    for a in (sw.asarray(x), x.tolist()):
+        found = sw.quantile(a, [0.1, 0.5], method=method)
+        assert found.dtype == sw.int64 and found.tolist() == np.quantile(x, [0.1, 0.5], method=method).tolist()
+
+
+@pytest.mark.parametrize("numbers_of", ["random", "integers"])
+def test_quantiles_by_weights(numbers_of, rng):
+    x = rng.random((4, 5, 6)) if numbers_of == "random" else rng.integers(0, 9, (4, 5, 6))
+    for axis, shape in ((None, (4, 5, 6)), (0, (4,)), (1, (4, 5, 6)), (-1, (6,)), ((2, 0), (6, 4)), ((0, 1), (4, 5, 6))):
+        for weights in (rng.integers(0, 4, shape), rng.random(shape)):
+            for q in PARTS:
+                how = {"axis": axis, "weights": weights, "method": "inverted_cdf"}
+                ours, theirs = sw.quantile(sw.asarray(x), q, **how), np.quantile(x, q, **how)
+                like(ours, theirs, 0)
+                assert ours.dtype == theirs.dtype
+                like(np.percentile(sw.asarray(x), np.multiply(q, 100), **how), np.percentile(x, np.multiply(q, 100), **how), 0)
+    if numbers_of == "random":
+        x[0, 1, 2] = x[3, 3] = np.nan
+        weights = rng.random(x.shape)
+        for axis in (None, 0, 2):
+            how = {"axis": axis, "weights": weights, "method": "inverted_cdf"}
+            like(sw.quantile(sw.asarray(x), [0.2, 0.7], **how), np.quantile(x, [0.2, 0.7], **how), 0)
+            like(sw.nanquantile(sw.asarray(x), [0, 0.2, 0.7, 1], **how), np.nanquantile(x, [0, 0.2, 0.7, 1], **how), 0)
+
+
+@pytest.mark.parametrize("call, error, what", [
+    (lambda x: sw.quantile(x, 0.5, method="average"), ValueError, "`method` is 'average'; expected one of 'inverted_cdf'.*'nearest'"),
+    (lambda x: sw.quantile(x, 1.5, method="hazen"), ValueError, "`q` is 1.5; expected numbers from 0 to 1; help"),
+    (lambda x: sw.percentile(x, [3, 101], method="hazen"), ValueError, "`q` is 101.*from 0 to 100"),
+    (lambda x: sw.quantile(x, float("nan"), method="hazen"), ValueError, "`q` is nan"),
+    (lambda x: sw.quantile(x, 0.5, 2, method="hazen"), IndexError, "`axis` is 2"),
+    (lambda x: sw.quantile(x, 0.5, (0, -2), method="hazen"), ValueError, "each axis once"),
+    (lambda x: sw.quantile(x * 1j, 0.5, method="hazen"), TypeError, "`x` is complex128"),
+    (lambda x: sw.quantile(x, 0.5, out=sw.zeros(3), method="hazen"), ValueError, "`out` is of shape"),
+    (lambda x: sw.quantile(x, 0.5, weights=x), ValueError, "`method` is 'linear' beside `weights`; expected 'inverted_cdf'"),
+    (lambda x: sw.quantile(x, 0.5, method="inverted_cdf", weights=[1, 2]), TypeError, "`weights` is of shape .2,. and `axis` is None"),
+    (lambda x: sw.quantile(x, 0.5, 1, method="inverted_cdf", weights=[1, 2]), ValueError, "`weights` is of shape .2,.; expected .3,."),
+    (lambda x: sw.quantile(x, 0.5, 1, method="inverted_cdf", weights=[1, -2, 3]), ValueError, "`weights` has a number below 0"),
+    (lambda x: sw.quantile(x, 0.5, 1, method="inverted_cdf", weights=[0, 0, 0]), ValueError, "`weights` has NaN or an infinity"),
+    (lambda x: sw.quantile(x, 0.5, 1, method="inverted_cdf", weights=[1, np.inf, 0]), ValueError, "`weights` has NaN or an infinity"),
+])  # fmt: skip
+def test_quantiles_that_there_are_none_of(call, error, what):
+    with pytest.raises(error, match=what):
+        call(sw.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+
+
 @pytest.mark.parametrize("length", LENGTHS)
 def test_medians_of_lengths(length, rng):
     for dtype in ("f4", "f8", "i4"):

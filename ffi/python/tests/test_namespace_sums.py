@@ -248,6 +248,13 @@ def test_histograms(dtype, bins, device, rng):
             for span in (None, (5, 40)) if isinstance(bins, int) else (None,):
                 own = bins if isinstance(bins, int) else sw.asarray(bins, device=device)
                 weights = None if w is None else sw.asarray(w, device=device)
+                try:
+                    np.histogram(x, bins, span)
+                except ValueError:
+                    # More bins than the dtype has numbers between the ends.
+                    with pytest.raises(ValueError, match="expected fewer"):
+                        sw.histogram(sw.asarray(x, device=device), own, range=span, weights=weights)
+                    continue
                 found, edges = sw.histogram(sw.asarray(x, device=device), own, range=span, weights=weights)
                 # Between the edges that ours are, so that the rounding of an edge makes no difference.
                 at = sw.asnumpy(edges)
@@ -288,6 +295,44 @@ def test_einsum(notation, device, rng):
         xs = [numbers(rng, shape, dtype) for shape in shapes]
         found = sw.einsum(text, *[sw.asarray(x, device=device) for x in xs])
         near(found, np.einsum(text, *xs), 1e-4 if dtype != "i4" else 0)
+
+
+def test_einsum_of_a_dtype():
+    x = np.arange(6, dtype="f4").reshape(2, 3) / 3
+    found = sw.einsum("ij,kj", sw.asarray(x), sw.asarray(x), dtype="float64")
+    assert found.dtype == sw.float64
+    np.testing.assert_allclose(sw.asnumpy(found), np.einsum("ij,kj", x, x, dtype="f8"), rtol=1e-15)
+    with pytest.raises(TypeError, match="`operands\\[0\\]` is of float32; expected what int16 holds"):
+        sw.einsum("ij->", sw.asarray(x), dtype="int16")
+
+
+def test_averages_with_weights_of_several_axes():
+    rng = np.random.default_rng(3)
+    x = rng.random((2, 3, 4))
+    for axis, shape in (((0, 1), (2, 3)), ((2, 0), (4, 2)), (1, (3,)), (-1, (4,)), (None, (2, 3, 4)), ((1, 2), (2, 3, 4))):
+        weights = rng.random(shape)
+        found = sw.average(sw.asarray(x), axis, weights=sw.asarray(weights), returned=True)
+        for one, other in zip(found, np.average(x, axis, weights=weights, returned=True)):
+            np.testing.assert_allclose(sw.asnumpy(one), other, rtol=1e-14)
+    with pytest.raises(TypeError, match="`weights` is of shape .3,. and `axis` is None"):
+        sw.average(sw.asarray(x), weights=[1, 2, 3])
+    with pytest.raises(ValueError, match="`weights` is of shape .2, 2.; expected .2, 3."):
+        sw.average(sw.asarray(x), (0, 1), weights=sw.ones((2, 2)))
+
+
+@pytest.mark.parametrize("call", [
+    lambda: sw.histogram(sw.asarray([1, 1 + 2e-16] * 10), bins=10), lambda: sw.histogram_bin_edges([1.0], bins=4, range=(1, 1 + 5e-16)),
+    lambda: sw.histogram(sw.asarray([0, 1], dtype="float16"), bins=100000),
+])  # fmt: skip
+def test_more_bins_than_numbers(call):
+    with pytest.raises(ValueError, match="`bins` is .*; expected fewer, as there are not so many numbers of float.*help"):
+        call()
+
+
+def test_bins_between_ends_of_a_wider_dtype():
+    ends = np.array([1 + 2**-20, 2.0])
+    counts, edges = sw.histogram(sw.asarray([1.0], dtype="float16"), 1, ends)
+    assert counts.tolist() == [0] and edges.dtype == sw.float64 and edges.tolist() == ends.tolist()
 
 
 def test_einsum_arguments():
@@ -488,7 +533,7 @@ def test_average(device, rng):
     near(sw.average(sw.asarray([1.0, 2.0, 4.0]), weights=[1, 1, 2], returned=True)[1], 4.0)
     near(sw.average(sw.asarray([[1.0, 2.0, 4.0]]), axis=1, returned=True)[1], [3.0])
     for weights, axis in [(sw.ones(4), None), (sw.ones(2), 0), (sw.ones((3, 4)), 1)]:
-        with pytest.raises(ValueError, match="weights"):
+        with pytest.raises(TypeError if axis is None else ValueError, match="weights"):
             sw.average(sw.ones((4, 3)), axis=axis, weights=weights)
 
 

@@ -374,6 +374,14 @@ def test_dtypes_pass_for_numpys():
     assert not isinstance(sw.bfloat16, np.dtype) and isinstance(sw.bfloat16, sw.dtype)
 
 
+def test_grids_of_several_dtypes():
+    parts = np.arange(3, dtype="f4"), np.arange(4, dtype="i2"), np.array([True, False])
+    for how in ({}, {"indexing": "ij"}, {"sparse": True}, {"copy": True}):
+        for one, other in zip(sw.meshgrid(*map(sw.asarray, parts), **how), np.meshgrid(*parts, **how), strict=True):
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(sw.asnumpy(one), other)
+
+
 def test_spaces_by_ratios():
     for arguments, options in [((-3, 0, 10), {}), ((0, 2, 5), {"base": 2.0, "endpoint": False}), ((1, 1, 1), {}), ((0, 1, 0), {})]:
         np.testing.assert_allclose(sw.asnumpy(sw.logspace(*arguments, **options)), np.logspace(*arguments, **options), rtol=1e-13)
@@ -421,6 +429,39 @@ def test_what_is_written_behind_differences():
     for named in ({"to_end": np.nan}, {"to_begin": [1.5]}):
         with pytest.raises(TypeError, match=f"`{next(iter(named))}` is float64; expected numbers of the kind of int16"):
             sw.ediff1d(x, **named)
+
+
+@pytest.mark.parametrize("call, name", [
+    (lambda a: sw.flip(a, axis=2), "axis"), (lambda a: sw.expand_dims(a, axis=-4), "axes"), (lambda a: sw.stack([a, a], axis=3), "axes"),
+    (lambda a: sw.concat([a, a], axis=2), "axis"), (lambda a: sw.sum(a, axis=2), "axis"), (lambda a: sw.diff(a, axis=2), "axis"),
+    (lambda a: sw.insert(a, 0, 1, axis=2), "axis"), (lambda a: sw.delete(a, 0, axis=2), "axis"), (lambda a: np.sort(a, axis=2), "axis"),
+    (lambda a: sw.quantile(a, 0.5, -3, method="hazen"), "axis"), (lambda a: sw.apply_along_axis(sw.sum, 2, a), "axis"),
+])  # fmt: skip
+def test_what_numpys_error_of_axes_catches(call, name):
+    import pickle
+
+    for kind in (np.exceptions.AxisError, sw.OutOfBoundsError, IndexError, ValueError):
+        with pytest.raises(kind, match=f"`{name}` is .*; expected") as caught:
+            call(sw.zeros((2, 3)))
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert type(copy) is sw.OutOfBoundsError and copy.args == caught.value.args
+    with pytest.raises(sw.OutOfBoundsError) as caught:
+        sw.zeros(3)[3]
+    assert not isinstance(caught.value, np.exceptions.AxisError)
+
+
+def test_places_among_all_elements():
+    x = np.array([[10, 30, 20], [60, 40, 50]])
+    a = sw.asarray(x)
+    places = np.argsort(x, axis=None)
+    assert sw.take_along_axis(a, sw.asarray(places), axis=None).tolist() == np.take_along_axis(x, places, axis=None).tolist()
+    assert np.take_along_axis(a, sw.asarray(places), None).tolist() == np.sort(x, axis=None).tolist()
+    for put, target in ((sw.put_along_axis, a), (np.put_along_axis, x)):
+        put(target, np.array([1, 3]), [7, 8], axis=None)
+    assert a.tolist() == x.tolist()
+    for call in (lambda: sw.take_along_axis(a, sw.zeros((2, 1), dtype="int64"), axis=None), lambda: sw.put_along_axis(a, [[0]], 1, axis=None)):
+        with pytest.raises(ValueError, match="`indices` has 2 dimensions and `axis` is None; expected one"):
+            call()
 
 
 def test_least_squares_by_numpys_name():

@@ -31,13 +31,14 @@ _LATER = {
     "typecodes typename ubyte uint uintc uintp ulong ulonglong unsignedinteger ushort",
     "_parts": "apply_along_axis apply_over_axes block c_ choose copyto fromfunction fromiter insert isfortran iterable mask_indices "
     "may_share_memory mgrid ndenumerate ndindex ogrid packbits partition putmask r_ real_if_close require resize "
-    "shares_memory sort_complex unpackbits unwrap vectorize",
+    "shares_memory sort_complex unpackbits unwrap",
     "_platforms": "Platform SyclContext SyclContextCreationError SyclDevice SyclDeviceCreationError SyclEvent SyclKernelInvalidRangeError "
     "SyclKernelSubmitError SyclPlatform SyclQueue SyclQueueCreationError SyclSubDeviceCreationError SyclTimer backend_type device_type "
     "event_status_type get_composite_devices get_device_cached_queue get_platforms global_mem_cache_type kernel_arg_type lsplatform",
     "_polynomials": "poly polyadd polyder polydiv polyint polymul polysub roots",
     "_seeing": "analyze explain profile",
     "_usage": "memory_scope",
+    "_vectorizing": "vectorize",
 }
 _HOMES = {name: module for module, names in _LATER.items() for name in names.split()}
 _MODULES_LATER = ("emath", "special", "utils")

@@ -176,7 +176,6 @@ from ._parts import (
     sort_complex as sort_complex,
     unpackbits as unpackbits,
     unwrap as unwrap,
-    vectorize as vectorize,
 )
 from ._platforms import (
     Platform as Platform,
@@ -227,7 +226,10 @@ from ._sets import (
     unique as unique,
     unravel_index as unravel_index,
 )
+from ._vectorizing import vectorize as vectorize
 from ._wider import (
+    average as average,
+    bincount as bincount,
     corrcoef as corrcoef,
     cov as cov,
     einsum as einsum,
@@ -241,8 +243,14 @@ from ._wider import (
     meshgrid as meshgrid,
     nan_to_num as nan_to_num,
     nanmedian as nanmedian,
+    nanpercentile as nanpercentile,
+    nanquantile as nanquantile,
     pad as pad,
+    percentile as percentile,
+    put_along_axis as put_along_axis,
+    quantile as quantile,
     save as save,
+    take_along_axis as take_along_axis,
 )
 from ._arithmetic import (
     bitwise_count as bitwise_count,
@@ -775,7 +783,7 @@ class KernelError(ValueError):
     column: _int
     length: _int
 
-class OutOfBoundsError(IndexError, ValueError): ...
+class OutOfBoundsError(ValueError, IndexError): ...
 
 @final
 class Graph:
@@ -1465,15 +1473,6 @@ def atan2(
 ) -> usm_ndarray: ...
 def atanh(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
 bfloat16: Final[_dtype]
-def average(
-    x: _Array,
-    /,
-    axis: _int | Sequence[_int] | None = None,
-    weights: _Array | Sequence[_float] | None = None,
-    returned: _bool = False,
-    keepdims: _bool = False,
-) -> Any: ...
-def bincount(x: _Array, /, weights: _Array | Sequence[_float] | None = None, minlength: _int = 0) -> usm_ndarray: ...
 def bitwise_and(
     x1: _Array,
     x2: _Array,
@@ -1923,16 +1922,6 @@ def nanmin(
     initial: _Array | None = None,
     where: _Array | None = None,
 ) -> usm_ndarray: ...
-def nanpercentile(
-    x: _Array,
-    /,
-    q: _Array | Sequence[_float],
-    axis: _int | Sequence[_int] | None = None,
-    out: usm_ndarray | None = None,
-    *,
-    method: _str = "linear",
-    keepdims: _bool = False,
-) -> usm_ndarray: ...
 def nanprod(
     x: _Array,
     /,
@@ -1942,16 +1931,6 @@ def nanprod(
     keepdims: _bool = False,
     initial: _Array | None = None,
     where: _Array | None = None,
-) -> usm_ndarray: ...
-def nanquantile(
-    x: _Array,
-    /,
-    q: _Array | Sequence[_float],
-    axis: _int | Sequence[_int] | None = None,
-    out: usm_ndarray | None = None,
-    *,
-    method: _str = "linear",
-    keepdims: _bool = False,
 ) -> usm_ndarray: ...
 def nanstd(
     x: _Array,
@@ -2030,16 +2009,6 @@ def ones_like(
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
-def percentile(
-    x: _Array,
-    /,
-    q: _Array | Sequence[_float],
-    axis: _int | Sequence[_int] | None = None,
-    out: usm_ndarray | None = None,
-    *,
-    method: _str = "linear",
-    keepdims: _bool = False,
-) -> usm_ndarray: ...
 def permute_dims(x: _Array, /, axes: Sequence[_int]) -> usm_ndarray: ...
 pi: Final[_float]
 def place(x: _Target, mask: _Array, vals: _Array, /) -> None: ...
@@ -2072,25 +2041,6 @@ def put(
     axis: _int | None = None,
     mode: _str = "raise",
 ) -> None: ...
-def put_along_axis(
-    x: _Target,
-    /,
-    indices: _Array | Sequence[Any] | _int,
-    values: _Array | Sequence[Any] | _complex,
-    axis: _int = -1,
-    *,
-    mode: _str = "raise",
-) -> None: ...
-def quantile(
-    x: _Array,
-    /,
-    q: _Array | Sequence[_float],
-    axis: _int | Sequence[_int] | None = None,
-    out: usm_ndarray | None = None,
-    *,
-    method: _str = "linear",
-    keepdims: _bool = False,
-) -> usm_ndarray: ...
 def rad2deg(x: _Array, /) -> usm_ndarray: ...
 def real(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
 def reciprocal(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
@@ -2199,18 +2149,9 @@ def take(
     out: usm_ndarray | None = None,
     mode: _str = "raise",
 ) -> usm_ndarray: ...
-def take_along_axis(
-    x: _Array,
-    indices: _Array | Sequence[Any] | _int,
-    /,
-    axis: _int = -1,
-    *,
-    out: usm_ndarray | None = None,
-    mode: _str = "raise",
-) -> usm_ndarray: ...
 def tan(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
 def tanh(x: _Array, /, *, out: usm_ndarray | None = None, order: _Order = "K") -> usm_ndarray: ...
-def tensordot(x1: _Array, x2: _Array, /, *, axes: _int | Sequence[Any] = 2) -> usm_ndarray: ...
+def tensordot(x1: _Array, x2: _Array, /, axes: _int | Sequence[Any] = 2) -> usm_ndarray: ...
 def tile(x: _Array, repetitions: _int | Sequence[_int], /) -> usm_ndarray: ...
 def to_numpy(x: _Array, /) -> Any: ...
 def top_k(x: _Array, k: _int, /, *, axis: _int | None = None, mode: _str = "largest") -> _TopKResult: ...

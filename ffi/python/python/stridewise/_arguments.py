@@ -41,10 +41,8 @@ TypeError, OverflowError, ValueError = map(_of, (TypeError, OverflowError, Value
 
 
 def reduced_error(error):
-    """How an error is copied and pickled that is of our LinAlgError and of NumPy's: as ours alone, which has a name."""
-    from .linalg import LinAlgError
-
-    return LinAlgError, error.args
+    """How an error is copied and pickled that is of a class of ours and of one of NumPy's: as ours alone, which has a name."""
+    return type(error).__bases__[0], error.args
 
 
 #: What the interpreter raises where an operation does not fit its operands.

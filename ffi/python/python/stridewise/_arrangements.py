@@ -6,7 +6,7 @@ import stridewise as _sw
 
 from . import _names, _sets
 from ._arguments import explained as _explained
-from ._operands import _array, _arrays
+from ._operands import _array, _arrays, _axis
 
 euler_gamma = 0.5772156649015329
 False_, True_ = False, True
@@ -87,6 +87,8 @@ def _without(places, extent, name):
         listed = [place for place, gone in enumerate(listed) if gone]
     kept = [True] * extent
     for place in listed:
+        if not hasattr(place, "__index__"):
+            raise IndexError(f"`{name}` has {place!r}; expected an integer, a slice, integers or a mask; help: round it first")
         if not -extent <= place < extent:
             raise IndexError(f"out of range: `{name}` has {place}; expected places of -{extent}..{extent}")
         kept[place] = False
@@ -98,6 +100,7 @@ def delete(x, obj, /, axis=None):
     x = _array(x)
     if axis is None:
         x, axis = _sw.reshape(x, -1), 0
+    axis = _axis(axis, x.ndim)
     if getattr(obj, "ndim", 0) > 1:
         obj = obj.reshape(-1)
     kept = [place for place, stays in enumerate(_without(obj, x.shape[axis], "obj")) if stays]

@@ -8,6 +8,7 @@ import stridewise as _sw
 from . import _native
 from ._arguments import explained as _explained
 from ._operands import _array
+from ._wider import _apart
 
 __all__ = ["histogram2d", "histogram_bin_edges", "histogramdd"]
 
@@ -134,7 +135,7 @@ def histogram_bin_edges(x, /, bins=10, range=None, weights=None):
         return bins
     # Of the ends alone, so that nothing is counted.
     first, last = _ends(x, range)
-    return _native.histogram(x[:0], bins, (first, last))[1]
+    return _apart(_native.histogram(x[:0], bins, (first, last))[1], bins)
 
 
 def histogramdd(sample, /, bins=10, range=None, density=None, weights=None):

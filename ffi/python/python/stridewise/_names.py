@@ -5,7 +5,7 @@ import operator as _operator
 
 from . import _native as _sw
 from ._arguments import explained as _explained
-from ._operands import _array, _arrays, _inexact, _is_inexact, _queue
+from ._operands import _array, _arrays, _inexact, _is_inexact, _queue, _sequence
 
 absolute = _sw.abs
 amax, amin = _sw.max, _sw.min
@@ -168,7 +168,7 @@ def atleast_3d(*arrays):
 
 def column_stack(arrays, /):
     """Arrays as the columns of a matrix; those of one dimension are a column."""
-    return _sw.concat([x[:, None] if x.ndim == 1 else atleast_2d(x).T if not x.ndim else x for x in _arrays(arrays)], axis=1)
+    return _sw.concat([x[:, None] if x.ndim == 1 else atleast_2d(x).T if not x.ndim else x for x in _sequence(arrays)], axis=1)
 
 
 def cross(x1, x2, /, axisa=-1, axisb=-1, axisc=-1, axis=None):
@@ -225,7 +225,7 @@ def dot(x1, x2, /, out=None):
 
 def dstack(arrays, /):
     """Arrays joined along the third axis, which they are given where they have none."""
-    return _sw.concat([atleast_3d(x) for x in _arrays(arrays)], axis=2)
+    return _sw.concat([atleast_3d(x) for x in _sequence(arrays)], axis=2)
 
 
 def fliplr(x, /):
@@ -320,7 +320,7 @@ def heaviside(x1, x2, /):
 
 def hstack(arrays, /, *, dtype=None, casting="same_kind"):
     """Arrays joined along the second axis, or along the first where they have one. dtype, casting: as for `concatenate`."""
-    arrays = [atleast_1d(x) for x in _arrays(arrays)]
+    arrays = [atleast_1d(x) for x in _sequence(arrays)]
     return concatenate(arrays, axis=1 if arrays and arrays[0].ndim > 1 else 0, dtype=dtype, casting=casting)
 
 
@@ -464,7 +464,7 @@ def piecewise(x, condlist, funclist, /, *args, **kw):
     x = _array(x)
     if isinstance(condlist, _sw.usm_ndarray) and condlist.ndim == x.ndim or not hasattr(condlist, "__len__"):
         condlist = [condlist]
-    elif len(condlist) and isinstance(condlist[0], bool):
+    elif x.ndim and len(condlist) and isinstance(condlist[0], bool):
         condlist = [condlist]
     conditions = [_sw.astype(_array(condition), _sw.bool, copy=False) for condition in condlist]
     functions = list(funclist)
@@ -590,7 +590,7 @@ def vdot(x1, x2, /):
 
 def vstack(arrays, /, *, dtype=None, casting="same_kind"):
     """Arrays joined along the first axis; those of one dimension are a row. dtype, casting: as for `concatenate`."""
-    return concatenate([atleast_2d(x) for x in _arrays(arrays)], dtype=dtype, casting=casting)
+    return concatenate([atleast_2d(x) for x in _sequence(arrays)], dtype=dtype, casting=casting)
 
 
 _explained(globals())

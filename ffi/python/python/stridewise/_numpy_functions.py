@@ -23,9 +23,10 @@ def _where(condition, *values):
 
 
 def _quantiles(quantiles):
-    def found(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, **options):
+    def found(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None, **options):
         refuse_rest(f"numpy.{quantiles.__name__}", options)
-        return delivered(quantiles(a, q, axis, out=target(out, queue_of([a])), method=method, keepdims=keepdims), out)
+        queue = queue_of([a, q, out, weights])
+        return delivered(quantiles(listed(a, queue), q, axis, target(out, queue), method=method, keepdims=keepdims, weights=weights), out)
 
     return found
 
@@ -76,20 +77,6 @@ def _place(arr, mask, vals):
     mask = sw.astype(sw.asarray(mask, device=queue), sw.bool, copy=False)
     # NumPy's reads both as one sequence.
     sw.place(arr, sw.reshape(mask, arr.shape) if mask.size == arr.size else mask, values)
-
-
-def _put_along_axis(arr, indices, values, axis):
-    values = listed(values, queue_of([arr, indices, values]))
-    if axis is None:
-        # Of all elements as one sequence, which the array need not lie in.
-        sw.put(arr, indices, values)
-    else:
-        sw.put_along_axis(arr, indices, values, axis)
-
-
-def _take_along_axis(arr, indices, axis=-1):
-    # Of all elements as one sequence, as for `_put_along_axis`.
-    return sw.take(sw.reshape(arr, -1), indices) if axis is None else sw.take_along_axis(arr, indices, axis)
 
 
 def _isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
@@ -219,12 +206,12 @@ ADAPTED = {
     "clip": _clip, "concat": _concatenate, "concatenate": _concatenate, "vander": _vander, "copyto": copyto, "round": _round, "around": _round, "stack": _stack,
     "hstack": _beside("hstack"), "vstack": _beside("vstack"), "dstack": _beside("dstack"), "column_stack": _beside("column_stack"),
     "broadcast_arrays": _broadcast_arrays, "cross": _cross, "einsum": _einsum, "interp": _interp, "partition": _partition, "putmask": _putmask,
-    "place": _place, "put": _put, "put_along_axis": _put_along_axis,
+    "place": _place, "put": _put,
     "histogram2d": _histogram2d, "histogramdd": _histogramdd,
     "median": _median(sw.median), "nanmedian": _median(sw.nanmedian),
     "quantile": _quantiles(sw.quantile), "percentile": _quantiles(sw.percentile),
     "nanquantile": _quantiles(sw.nanquantile), "nanpercentile": _quantiles(sw.nanpercentile),
-    "take_along_axis": _take_along_axis, "isin": _isin, "where": _where, "empty_like": _like(sw.empty_like, sw.empty), "full_like": _full_like,
+    "isin": _isin, "where": _where, "empty_like": _like(sw.empty_like, sw.empty), "full_like": _full_like,
     "ones_like": _like(sw.ones_like, sw.ones), "zeros_like": _like(sw.zeros_like, sw.zeros),
 }  # fmt: skip
 

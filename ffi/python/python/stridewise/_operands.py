@@ -2,6 +2,8 @@
 
 import stridewise as _sw
 
+from ._native import _no_axis
+
 
 def _array(x, queue=None):
     return x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x, sycl_queue=queue)
@@ -19,11 +21,46 @@ def _arrays(arrays):
     return [_array(x, queue) for x in arrays]
 
 
+def _sequence(arrays):
+    """A sequence of arrays, which something that is gone through once is not."""
+    if not hasattr(arrays, "__getitem__"):
+        raise TypeError(f"`arrays` is of type {type(arrays).__name__}; expected a sequence of arrays; help: make a list of it")
+    return _arrays(arrays)
+
+
 def _axis(axis, ndim):
     """An axis, from the front."""
     if not -ndim <= axis < ndim:
-        raise _sw.OutOfBoundsError(f"axis out of range: `axis` is {axis}; expected one of {-ndim}..{ndim}")
+        raise _no_axis(f"axis out of range: `axis` is {axis}; expected one of {-ndim}..{ndim}")
     return axis % ndim
+
+
+def _axes(axis, ndim):
+    """Several axes, from the front, each once: of an axis, a sequence of them, or None, which stands for all."""
+    given = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = [_axis(each, ndim) for each in given]
+    if len(set(axes)) != len(axes):
+        raise _sw.OutOfBoundsError(f"axis out of range: `axis` is {axis}; expected each axis once")
+    return axes
+
+
+def _spread(weights, x, axis):
+    """Weights of an array's elements, of its shape: those of the axes that are named are for all others."""
+    weights = _array(weights, x.sycl_queue)
+    if weights.shape == x.shape:
+        return weights
+    if axis is None:
+        raise TypeError(
+            f"shape mismatch: `weights` is of shape {weights.shape} and `axis` is None; expected {x.shape}, as `x`; help: say along which "
+            "axis they are"
+        )
+    axes = _axes(axis, x.ndim)
+    extents = tuple(x.shape[each] for each in axes)
+    if weights.shape != extents:
+        raise ValueError(f"shape mismatch: `weights` is of shape {weights.shape}; expected {extents}, as `axis`, or {x.shape}, as `x`")
+    weights = _sw.permute_dims(weights, sorted(range(len(axes)), key=axes.__getitem__))
+    weights = _sw.reshape(weights, [extent if each in axes else 1 for each, extent in enumerate(x.shape)])
+    return _sw.broadcast_to(weights, x.shape)
 
 
 def _part(axis, of):

@@ -13,7 +13,7 @@ from ._operands import _array, _axis, _part, _queue
 __all__ = [
     "apply_along_axis", "apply_over_axes", "block", "c_", "choose", "copyto", "fromfunction", "fromiter", "insert", "isfortran", "iterable",
     "mask_indices", "may_share_memory", "mgrid", "ndenumerate", "ndindex", "ogrid", "packbits", "partition", "putmask", "r_", "real_if_close", "require", "resize",
-    "shares_memory", "sort_complex", "unpackbits", "unwrap", "vectorize",
+    "shares_memory", "sort_complex", "unpackbits", "unwrap",
 ]  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def insert(x, obj, values, /, axis=None):
     found = []
     for place in places:
         if not hasattr(place, "__index__"):
-            raise TypeError(f"`obj` has {place!r}; expected integers, a slice or a mask")
+            raise IndexError(f"`obj` has {place!r}; expected an integer, a slice, integers or a mask; help: round it first")
         if not -extent <= place <= extent:
             raise IndexError(f"out of range: `obj` has {place}; expected places of {-extent}..{extent}")
         found.append(place % extent if place < 0 else place)
@@ -402,11 +402,11 @@ class ndindex:
         import itertools
         import operator
 
-        shape = shape[0] if len(shape) == 1 and hasattr(shape[0], "__iter__") else shape
+        shape = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
         try:
             shape = tuple(operator.index(extent) for extent in shape)
         except TypeError:
-            raise TypeError(f"`shape` is {shape!r}; expected integers, or a sequence of them") from None
+            raise TypeError(f"`shape` is {shape!r}; expected integers, or a tuple of them; help: ndindex(*shape)") from None
         if any(not 0 <= extent < 2**63 for extent in shape):
             raise ValueError(f"invalid value: `shape` is {shape}; expected extents from 0 to 2**63 - 1")
         self._places = itertools.product(*(range(extent) for extent in shape))
@@ -432,61 +432,16 @@ class ndenumerate:
         return next(self._pairs)
 
 
-class vectorize:
-    """A function of numbers as one of arrays, which are broadcast: it is called in Python for each element.
-
-    otypes: the dtypes of its results, as a sequence; None: of the first result. excluded: positions and names of arguments that are handed over
-    as they are. cache is taken and changes nothing. Raises TypeError for a signature, which is not supported: see `apply_along_axis`.
-    """
-
-    def __init__(self, pyfunc, otypes=None, doc=None, excluded=None, cache=False, signature=None):
-        if signature is not None:
-            raise TypeError("unsupported: vectorize of stridewise does not take `signature`; help: NumPy's takes stridewise.asnumpy(x)")
-        if not isinstance(excluded, (set, frozenset, list, tuple, type(None))):
-            raise TypeError(f"`excluded` is {excluded!r}; expected a set of positions and names of arguments")
-        self._pyfunc, self._otypes, self._excluded = pyfunc, otypes, set(excluded or ())
-        self.__doc__ = pyfunc.__doc__ if doc is None else doc
-        self.__name__ = getattr(pyfunc, "__name__", "vectorize")
-
-    def __call__(self, *args, **kwargs):
-        names = [key for key in kwargs if key not in self._excluded]
-        places = [place for place in range(len(args)) if place not in self._excluded]
-        queue = _queue([*args, *kwargs.values()])
-        arrays = [_array(x, queue) for x in [*(args[place] for place in places), *(kwargs[name] for name in names)]]
-        if not arrays:
-            return self._pyfunc(*args, **kwargs)
-        shape = _sw.broadcast_shapes(*(x.shape for x in arrays))
-        lists = [_sw.reshape(_sw.broadcast_to(x, shape), -1).tolist() for x in arrays]
-        dtypes = [_sw.dtype(dtype) for dtype in self._otypes] if self._otypes is not None else None
-        found = []
-        for values in zip(*lists):
-            given, named = list(args), dict(kwargs)
-            for place, value in zip(places, values):
-                given[place] = value
-            named.update(zip(names, values[len(places) :]))
-            found.append(self._pyfunc(*given, **named))
-        if not found and dtypes is None:
-            raise ValueError("invalid value: `otypes` is None for arrays of no elements; expected the dtypes of the results")
-        several = isinstance(found[0], tuple) if found else len(dtypes) > 1
-        columns = list(zip(*found)) if several and found else [found] * (len(dtypes) if several else 1)
-        made = []
-        for place, column in enumerate(columns):
-            column = [x.tolist() if hasattr(x, "tolist") else x for x in column]
-            first = _sw.asarray(column[0], sycl_queue=queue).dtype if dtypes is None else dtypes[place]
-            values = _sw.asarray(column, sycl_queue=queue) if column else _sw.zeros(0, sycl_queue=queue)
-            made.append(_sw.reshape(_sw.astype(values, first, copy=False), shape))
-        return tuple(made) if several else made[0]
-
-
-def _steps(part):
-    """The numbers of a slice: from start to stop by steps, or, with an imaginary step, so many, with the last one."""
+def _steps(part, typed=False):
+    """The numbers of a slice: from start to stop by steps, or, with an imaginary step, so many, with the last one. typed: whether NumPy's
+    floats say of which dtype they are, also without an imaginary step."""
     start, stop, step = 0 if part.start is None else part.start, part.stop, 1 if part.step is None else part.step
     # NumPy's floats have a dtype, which is that of the numbers, and its complex ones are not all Python's.
     kinds = [x.dtype for x in (start, stop, step) if getattr(getattr(x, "dtype", None), "kind", "") == "f"]
     dtype = _sw.result_type(*kinds, *(x for x in (start, stop) if type(x) in (int, float))) if kinds else None
     if isinstance(step, complex) or getattr(getattr(step, "dtype", None), "kind", "") == "c":
         return _sw.linspace(start, stop, int(abs(step)), dtype=dtype)
-    return _sw.arange(start, stop, step, dtype=dtype)
+    return _sw.arange(start, stop, step, dtype=dtype if typed else None)
 
 
 class _Grid:
@@ -498,7 +453,7 @@ class _Grid:
     def __getitem__(self, key):
         if not isinstance(key, tuple):
             return _steps(key)
-        axes = [_steps(part) for part in key]
+        axes = [_steps(part, typed=True) for part in key]
         dtype = _sw.result_type(*axes)
         axes = [_sw.reshape(_sw.astype(x, dtype, copy=False), (1,) * k + (-1,) + (1,) * (len(axes) - k - 1)) for k, x in enumerate(axes)]
         if self._sparse:

@@ -35,7 +35,6 @@ __all__ = [
     "sort_complex",
     "unpackbits",
     "unwrap",
-    "vectorize",
 ]
 
 def apply_along_axis(
@@ -84,18 +83,6 @@ class ndindex:
     def __init__(self, *shape: Any) -> None: ...
     def __iter__(self) -> ndindex: ...
     def __next__(self) -> tuple[_int, ...]: ...
-
-class vectorize:
-    def __init__(
-        self,
-        pyfunc: Callable[..., Any],
-        otypes: Any = None,
-        doc: _str | None = None,
-        excluded: Iterable[_int | _str] | None = None,
-        cache: _bool = False,
-        signature: None = None,
-    ) -> None: ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class _Grid:
     def __init__(self, sparse: _bool) -> None: ...

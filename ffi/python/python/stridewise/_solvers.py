@@ -9,6 +9,7 @@ import stridewise as _sw
 
 from ._arguments import explained as _explained
 from ._operands import _array, _arrays, _inexact, _queue
+from .linalg import _matrices
 
 __all__ = [
     "block_diag", "cho_factor", "cho_solve", "circulant", "hankel", "logm", "lu_factor", "lu_solve", "null_space", "orth", "solve_triangular", "sqrtm",
@@ -16,10 +17,30 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _square(name, x):
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise _sw.linalg.LinAlgError(f"shape mismatch: `{name}` is of shape {x.shape}; expected square matrices")
-    return x
+def reflections(x):
+    """`qr` in LAPACK's form: the reflections as rows, each with its column of R, and their factors."""
+    x = _inexact(x)
+    kind, rows = x.dtype, x.shape[-2]
+    h = _sw.copy(_sw.astype(x, "float32", copy=False) if x.itemsize == 2 else x, order="C")
+    factors = []
+    for k in range(min(x.shape[-2:])):
+        column = h[..., k:, k]
+        first, rest = column[..., :1], _sw.linalg.vector_norm(column[..., 1:], axis=-1, keepdims=True)
+        # A column that is in the triangle already stays.
+        still = (rest == 0) & (_sw.imag(first) == 0)
+        turned = _sw.where(still, first, _sw.astype(_sw.copysign(_sw.hypot(_sw.abs(first), rest), -_sw.real(first)), h.dtype))
+        factor = _sw.where(still, 0, (turned - first) / _sw.where(still, 1, turned))
+        vector = column / _sw.where(still, 1, first - turned)
+        vector[..., 0] = 1
+        others = h[..., k:, k + 1 :]
+        product = _sw.matmul(_sw.conj(vector)[..., None, :], others)
+        others -= (_sw.conj(factor) * vector)[..., None] * product
+        h[..., k, k] = turned[..., 0]
+        if k + 1 < rows:
+            h[..., k + 1 :, k] = vector[..., 1:]
+        factors.append(_sw.astype(factor, kind, copy=False))
+    empty = _sw.zeros((*x.shape[:-2], 0), dtype=kind, sycl_queue=x.sycl_queue)
+    return _sw.matrix_transpose(_sw.astype(h, kind, copy=False)), _sw.concat([empty, *factors], axis=-1)
 
 
 def _transposed(x, trans):
@@ -36,7 +57,7 @@ def solve_triangular(a, b, /, trans=0, lower=False, unit_diagonal=False):
     """The solutions of a @ x = b, of which only a triangle of a is read. trans: whether a is taken as it is (0), transposed (1), or transposed
     and conjugated (2). unit_diagonal: whether ones are on the diagonal, which is not read then. Raises LinAlgError for a singular matrix."""
     a, b = _arrays((a, b))
-    a = _square("a", a)
+    a = _matrices(a, "a")
     a = _sw.tril(a) if lower else _sw.triu(a)
     if unit_diagonal:
         one = _sw.eye(a.shape[-1], dtype=a.dtype, sycl_queue=a.sycl_queue)
@@ -60,7 +81,7 @@ def cho_solve(c_and_lower, b):
 def lu_factor(a, /):
     """The triangles of a square matrix in one, the ones on the lower one's diagonal left out, and which row each was exchanged with:
     (lu, places), for `lu_solve`."""
-    a = _square("a", _array(a))
+    a = _matrices(a, "a")
     if a.ndim != 2:
         raise ValueError(f"invalid value: `a` has {a.ndim} dimensions; expected a matrix")
     p, l, u = _sw.linalg.lu(a)
@@ -163,7 +184,7 @@ def tensorinv(x, /, ind=2):
     if ind <= 0:
         raise ValueError(f"invalid value: `ind` is {ind}; expected 1 or more")
     first, rest = x.shape[:ind], x.shape[ind:]
-    found = _sw.linalg.inv(_square("x", _sw.reshape(x, (_math.prod(first), _math.prod(rest)))))
+    found = _sw.linalg.inv(_matrices(_sw.reshape(x, (_math.prod(first), _math.prod(rest)))))
     return _sw.reshape(found, rest + first)
 
 
@@ -176,7 +197,7 @@ def tensorsolve(a, b, /, axes=None):
         a = _sw.permute_dims(a, (*(axis for axis in range(a.ndim) if axis not in moved), *moved))
     shape = a.shape[b.ndim :]
     if _math.prod(shape) ** 2 != a.size:
-        raise _sw.linalg.LinAlgError(f"shape mismatch: `a` is of shape {a.shape} and `b` of {b.shape}; expected as many elements as unknowns squared")
+        raise _sw._linalg.no_decomposition(f"shape mismatch: `a` is of shape {a.shape} and `b` of {b.shape}; expected as many elements as unknowns squared")
     count = _math.prod(shape)
     return _sw.reshape(_sw.linalg.solve(_sw.reshape(a, (count, count)), _sw.reshape(b, -1)), shape)
 
@@ -184,7 +205,7 @@ def tensorsolve(a, b, /, axes=None):
 def sqrtm(x, /):
     """The principal square root of square matrices: of Hermitian ones by their eigenvalues, of others by the product form of the iteration of
     Denman and Beavers, which converges where no eigenvalue is negative or zero. Raises LinAlgError where it does not."""
-    x = _square("x", _array(x))
+    x = _matrices(x)
     x = _inexact(x)
     if bool(_sw.all(x == _sw.conj(_sw.matrix_transpose(x)))):
         values, vectors = _sw.linalg.eigh(x)
@@ -209,7 +230,7 @@ def logm(x, /):
     """The principal logarithm of square matrices: of Hermitian ones by their eigenvalues; of others by square roots until they are near the
     identity, and there by Gauss's quadrature of an integral; where an eigenvalue is negative, by eigenvectors. Complex where an eigenvalue is
     negative. Raises LinAlgError where one is zero, or where there are not as many eigenvectors as such a matrix needs."""
-    x = _inexact(_square("x", _array(x)))
+    x = _inexact(_matrices(x))
     x = _sw.astype(x, "float32") if x.itemsize == 2 else x
     if not x.size:
         return x

@@ -2,7 +2,7 @@
 
 from . import _native as _sw
 from ._arguments import explained as _explained
-from ._operands import _array, _arrays, _is_inexact, _queue
+from ._operands import _array, _arrays, _is_inexact, _queue, _spread
 
 _NATIVE_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 
@@ -118,6 +118,32 @@ def _by_letters(given):
     return (found if result is None else f"{found}->{text(result)}"), operands
 
 
+def average(x, /, axis=None, weights=None, returned=False, keepdims=False):
+    """The mean over axes, with weights where they are given: of the shape of x, or of its axes that are named. returned: whether the sums
+    of the weights come with it, as a tuple. Where they are 0, the mean is what dividing by 0 gives.
+
+    Raises TypeError for weights of another shape without an axis, ValueError with one, OutOfBoundsError for an axis out of range or
+    named twice.
+    """
+    if weights is not None:
+        x = _array(x, _queue([weights]))
+        one = isinstance(axis, int) and getattr(weights, "ndim", 0) == 1
+        weights = weights if one else _spread(weights, x, axis)
+    return _sw.average(x, axis, weights, returned, keepdims)
+
+
+def bincount(x, /, weights=None, minlength=0):
+    """How often each number from 0 on occurs, as int64, up to the largest, and of minlength numbers at least; with weights, one for each
+    element, the sums of the weights in their order, in the default floating dtype.
+
+    Raises ValueError for several dimensions, for negative numbers and where there are not as many weights, TypeError for other than
+    integers and bool, MemoryError where there is no memory for so many.
+    """
+    # A list of none has no dtype.
+    x = _sw.zeros(0, dtype="int64") if isinstance(x, (list, tuple)) and not x else x
+    return _sw.bincount(x, weights, minlength)
+
+
 def eye(n_rows, n_cols=None, /, k=0, dtype=None, order="C", *, device=None, usm_type=None, sycl_queue=None, queue=None):
     """A matrix with ones on a diagonal, which is `k` columns to the right of the main one or to the left where negative, and
     zeros elsewhere. n_cols: as many as rows where None. Other arguments as for `zeros`.
@@ -145,15 +171,35 @@ def histogram(x, /, bins=10, range=None, density=None, weights=None):
 
     bins: how many bins of equal width; their edges, in order, of which the last one belongs to its bin; or the rule that finds how
     many there are, as for `histogram_bin_edges`. range: the first and the last edge; None for the smallest and the largest element.
-    density: numbers whose integral over the bins is 1. weights: what each element counts.
+    density: numbers whose integral over the bins is 1. weights: what each element counts. Raises ValueError where there are not so many
+    numbers between the first and the last edge.
     """
     if isinstance(bins, str):
         from . import _histograms
 
         bins, range = _histograms.count_by(_histograms._elements(x), bins, range, weights)
     elif range is not None and not isinstance(range, tuple):
+        # Ends of a wider dtype are exact.
+        if hasattr(range, "dtype") and _sw.isdtype(_sw.dtype(range.dtype), "real floating"):
+            x = _array(x, _queue([range]))
+            x = _sw.astype(x, _sw.result_type(x, _sw.dtype(range.dtype)), copy=False)
         range = tuple(range)
-    return _sw.histogram(x, bins, range, density, weights)
+    counts, edges = _sw.histogram(x, bins, range, density, weights)
+    return counts, edges if _is_many(bins) else _apart(edges, bins)
+
+
+def _is_many(bins):
+    return isinstance(bins, (list, tuple)) or getattr(bins, "ndim", 0) > 0
+
+
+def _apart(edges, bins):
+    """The edges of so many bins, which differ."""
+    if bool(_sw.any(edges[:-1] >= edges[1:])):
+        raise ValueError(
+            f"invalid value: `bins` is {bins}; expected fewer, as there are not so many numbers of {edges.dtype} from {edges[0].tolist()} to "
+            f"{edges[-1].tolist()}; help: ask for fewer, or convert to a wider dtype"
+        )
+    return edges
 
 
 def isin(x1, x2, /, assume_unique=False, invert=False, *, kind=None):
@@ -228,6 +274,80 @@ def load(file, mmap_mode=None, *, device=None, usm_type=None, sycl_queue=None, q
     return read_npy(file, device=device, usm_type=usm_type, sycl_queue=sycl_queue, queue=queue)
 
 
+def _quantiles(name, x, q, axis, out, method, keepdims, weights):
+    """The engine's quantiles; those that it has not, and integers that stay, are made of its sorts."""
+    stays = method in ("linear", "midpoint") or isinstance(x, _sw.usm_ndarray) and _is_inexact(x) and method in ("lower", "higher", "nearest")
+    if weights is None and stays:
+        return getattr(_sw, name)(x, q, axis, out, method=method, keepdims=keepdims)
+    from ._quantiles import quantiles
+
+    return quantiles(x, q, 100 if name.endswith("percentile") else 1, axis, out, method, keepdims, weights, name.startswith("nan"))
+
+
+def nanpercentile(x, /, q, axis=None, out=None, *, method="linear", keepdims=False, weights=None):
+    """The numbers that percentages of the elements that are not NaN over axes are not above; NaN of none. Arguments as for `quantile`,
+    with q from 0 to 100."""
+    return _quantiles("nanpercentile", x, q, axis, out, method, keepdims, weights)
+
+
+def nanquantile(x, /, q, axis=None, out=None, *, method="linear", keepdims=False, weights=None):
+    """The numbers that parts of the elements that are not NaN over axes are not above; NaN of none. Arguments as for `quantile`."""
+    return _quantiles("nanquantile", x, q, axis, out, method, keepdims, weights)
+
+
+def put_along_axis(x, /, indices, values, axis=-1, *, mode="raise"):
+    """Writes values, an array, a list or a number that broadcasts to the shape of the `take_along_axis` with the same arguments, to
+    its elements; without an axis, to those of all elements in row-major order. Errors as for `put`."""
+    if axis is None:
+        _sw.put(x, _row("indices", indices, x), values, mode=mode)
+    else:
+        _sw.put_along_axis(x, indices, values, axis, mode=mode)
+
+
+def take_along_axis(x, indices, /, axis=-1, *, out=None, mode="raise"):
+    """The elements at places along an axis, one place for each element of the result. Shapes are broadcast but for the axis,
+    whose extent is the indices'; without an axis, of all elements in row-major order. Arguments and errors as for `take`; ValueError where
+    the shapes do not broadcast."""
+    if axis is None:
+        x = _array(x, _queue([indices]))
+        return _sw.take(_sw.reshape(x, -1), _row("indices", indices, x), out=out, mode=mode)
+    return _sw.take_along_axis(x, indices, axis, out=out, mode=mode)
+
+
+def _row(name, places, x):
+    """Places among all elements, in one dimension."""
+    places = _array(places, _queue([x]))
+    if places.ndim != 1:
+        raise ValueError(f"invalid value: `{name}` has {places.ndim} dimensions and `axis` is None; expected one")
+    return places
+
+
+def percentile(x, /, q, axis=None, out=None, *, method="linear", keepdims=False, weights=None):
+    """The numbers that percentages of the elements over axes are not above; NaN where an element is. Arguments as for `quantile`, with q
+    from 0 to 100."""
+    return _quantiles("percentile", x, q, axis, out, method, keepdims, weights)
+
+
+def quantile(x, /, q, axis=None, out=None, *, method="linear", keepdims=False, weights=None):
+    """The numbers that parts of the elements over axes are not above; NaN where an element is.
+
+    q: a number or numbers from 0 to 1, whose dimensions come first. axis: an axis, several, None: all. out: an array to write to. method:
+    what is taken between two elements, "linear", "lower", "higher", "midpoint", "nearest", or another of NumPy's: "inverted_cdf",
+    "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased" and
+    "normal_unbiased". Where an element is taken, integers stay; else they become the default floating dtype. weights: what each element
+    counts, of the shape of x or of its axes, with "inverted_cdf" alone.
+
+    Raises OutOfBoundsError for an axis out of range or named twice, ValueError for other parts and methods, and for weights that are
+    negative, not finite or none above 0, TypeError for complex numbers.
+
+    >>> float(sw.quantile(sw.asarray([1.0, 2.0, 4.0, 8.0]), 0.5))
+    3.0
+    >>> int(sw.quantile(sw.asarray([1, 2, 4, 8]), 0.5, method="inverted_cdf", weights=[1, 1, 1, 5]))
+    8
+    """
+    return _quantiles("quantile", x, q, axis, out, method, keepdims, weights)
+
+
 def save(file, arr):
     """Writes an array to an .npy file, in place of what is there. As NumPy does it, a name without the ending .npy gets it. The file is
     written beside the old one and renamed over it when it is whole: a failure leaves what was there, and arrays that are mapped of
@@ -264,15 +384,23 @@ def meshgrid(*arrays, indexing="xy", sparse=False, copy=False):
     >>> x.tolist()
     [[0, 1], [0, 1], [0, 1]]
     """
-    if not sparse:
-        made = _sw.meshgrid(*arrays, indexing=indexing)
-    else:
-        # As for the whole grid, of which each array has what is not repeated.
+    made = _grids(arrays, indexing)
+    if sparse:
+        # Of the whole grid, each array has what is not repeated.
         made = tuple(
             grid[tuple(slice(None) if axis == _axis_of(place, indexing, len(arrays)) else slice(0, 1) for axis in range(grid.ndim))]
-            for place, grid in enumerate(_sw.meshgrid(*arrays, indexing=indexing))
+            for place, grid in enumerate(made)
         )
     return tuple(_sw.copy(x) for x in made) if copy else made
+
+
+def _grids(arrays, indexing):
+    arrays = _arrays(arrays)
+    if len({x.dtype.name for x in arrays}) < 2:
+        return _sw.meshgrid(*arrays, indexing=indexing)
+    # Each keeps its dtype: what grids of one dtype there are of their places chooses.
+    places = _sw.meshgrid(*(_sw.arange(x.size, sycl_queue=x.sycl_queue) for x in arrays), indexing=indexing)
+    return tuple(_sw.take(_sw.reshape(x, -1), place) for x, place in zip(arrays, places))
 
 
 def _axis_of(place, indexing, count):
@@ -314,8 +442,8 @@ def pad(x, pad_width, /, mode="constant", *, constant_values=0, end_values=0, st
 
 
 __all__ = [
-    "corrcoef", "cov", "einsum", "eye", "gradient", "histogram", "isin", "linspace", "load", "median", "meshgrid", "nan_to_num",
-    "nanmedian", "pad", "save",
+    "average", "bincount", "corrcoef", "cov", "einsum", "eye", "gradient", "histogram", "isin", "linspace", "load", "median", "meshgrid",
+    "nan_to_num", "nanmedian", "nanpercentile", "nanquantile", "pad", "percentile", "put_along_axis", "quantile", "save", "take_along_axis",
 ]  # fmt: skip
 
 

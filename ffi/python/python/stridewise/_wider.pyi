@@ -4,9 +4,11 @@ from builtins import bool as _bool, complex as _complex, float as _float, int as
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
-from stridewise import Queue, _Array, _DeviceLike, _DTypeLike, _Order, usm_ndarray
+from stridewise import Queue, _Array, _DeviceLike, _DTypeLike, _Order, _Target, usm_ndarray
 
 __all__ = [
+    "average",
+    "bincount",
     "corrcoef",
     "cov",
     "einsum",
@@ -20,10 +22,25 @@ __all__ = [
     "meshgrid",
     "nan_to_num",
     "nanmedian",
+    "nanpercentile",
+    "nanquantile",
     "pad",
+    "percentile",
+    "put_along_axis",
+    "quantile",
     "save",
+    "take_along_axis",
 ]
 
+def average(
+    x: _Array,
+    /,
+    axis: _int | Sequence[_int] | None = None,
+    weights: _Array | Sequence[_float] | None = None,
+    returned: _bool = False,
+    keepdims: _bool = False,
+) -> Any: ...
+def bincount(x: _Array, /, weights: _Array | Sequence[_float] | None = None, minlength: _int = 0) -> usm_ndarray: ...
 def corrcoef(
     x: _Array, y: _Array | None = None, rowvar: _bool = True, *, dtype: _DTypeLike | None = None
 ) -> usm_ndarray: ...
@@ -136,6 +153,28 @@ def nan_to_num(
     posinf: _float | None = None,
     neginf: _float | None = None,
 ) -> usm_ndarray: ...
+def nanpercentile(
+    x: _Array,
+    /,
+    q: _Array | Sequence[_float],
+    axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    *,
+    method: _str = "linear",
+    keepdims: _bool = False,
+    weights: _Array | Sequence[_float] | None = None,
+) -> usm_ndarray: ...
+def nanquantile(
+    x: _Array,
+    /,
+    q: _Array | Sequence[_float],
+    axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    *,
+    method: _str = "linear",
+    keepdims: _bool = False,
+    weights: _Array | Sequence[_float] | None = None,
+) -> usm_ndarray: ...
 def pad(
     x: _Array,
     pad_width: _int | Sequence[_int] | Sequence[Sequence[_int]] | dict[_int, _int | Sequence[_int]],
@@ -147,6 +186,28 @@ def pad(
     stat_length: _int | Sequence[_int] | Sequence[Sequence[_int]] | None = None,
     reflect_type: _str = "even",
 ) -> usm_ndarray: ...
+def percentile(
+    x: _Array,
+    /,
+    q: _Array | Sequence[_float],
+    axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    *,
+    method: _str = "linear",
+    keepdims: _bool = False,
+    weights: _Array | Sequence[_float] | None = None,
+) -> usm_ndarray: ...
+def quantile(
+    x: _Array,
+    /,
+    q: _Array | Sequence[_float],
+    axis: _int | Sequence[_int] | None = None,
+    out: usm_ndarray | None = None,
+    *,
+    method: _str = "linear",
+    keepdims: _bool = False,
+    weights: _Array | Sequence[_float] | None = None,
+) -> usm_ndarray: ...
 def load(
     file: Any,
     mmap_mode: _str | None = None,
@@ -157,3 +218,21 @@ def load(
     queue: Queue | None = None,
 ) -> usm_ndarray: ...
 def save(file: Any, arr: usm_ndarray) -> None: ...
+def put_along_axis(
+    x: _Target,
+    /,
+    indices: _Array | Sequence[Any] | _int,
+    values: _Array | Sequence[Any] | _complex,
+    axis: _int | None = -1,
+    *,
+    mode: _str = "raise",
+) -> None: ...
+def take_along_axis(
+    x: _Array,
+    indices: _Array | Sequence[Any] | _int,
+    /,
+    axis: _int | None = -1,
+    *,
+    out: usm_ndarray | None = None,
+    mode: _str = "raise",
+) -> usm_ndarray: ...

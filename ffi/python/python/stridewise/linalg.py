@@ -5,7 +5,7 @@ processor, by the threads of the array's device; an array in memory of an accele
 refused with a NotImplementedError. float16 and bfloat16 are computed in float32, integers become the default floating dtype.
 
 A matrix that is singular, or of which an iteration does not converge, raises a LinAlgError, which is a ValueError. All
-functions raise a ValueError where matrices have to be square and are not, OutOfBoundsError with fewer than two dimensions.
+decompositions raise it with fewer than two dimensions, too, and where matrices have to be square and are not.
 
 >>> import stridewise as sw
 >>> a = sw.asarray([[4.0, 0.0], [1.0, 2.0]])
@@ -54,6 +54,20 @@ SVDResult = _result("SVDResult", "U S Vh", "Orthonormal columns, singular values
 SlogdetResult = _result("SlogdetResult", "sign logabsdet", "The sign of a determinant, the logarithm of its magnitude.")
 
 
+def _matrices(x, name="x", square=True):
+    """Matrices: an array of two dimensions at least."""
+    x = _array(x)
+    if x.ndim < 2:
+        raise _linalg.no_decomposition(
+            f"shape mismatch: `{name}` is of shape {x.shape}; expected at least two dimensions; help: add dimensions with `expand_dims`"
+        )
+    if square and x.shape[-1] != x.shape[-2]:
+        raise _linalg.no_decomposition(
+            f"shape mismatch: `{name}` is of shape {x.shape}; expected square matrices as the last two dimensions; help: select a square part"
+        )
+    return x
+
+
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     """The norm of vectors along axes: (sum of |x| to the power ord) to the power 1 / ord.
 
@@ -64,6 +78,8 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     Raises OutOfBoundsError for an axis out of range, ValueError where there are no elements to take the largest or smallest
     of.
     """
+    if isinstance(ord, str):
+        raise ValueError(f"invalid value: `ord` is {ord!r}; expected a number; help: `matrix_norm` and two axes have norms with names")
     return _linalg.vector_norm(x, ord, axis, keepdims)
 
 
@@ -84,9 +100,10 @@ def matrix_power(x, n, /):
 
     Raises LinAlgError for a singular matrix where n is negative.
     """
+    x = _matrices(x)
     if type(n) is int and abs(n) >= 1 << 63:
         high, low = divmod(abs(n), 1 << 62)
-        x = _array(x) if n > 0 else inv(x)
+        x = x if n > 0 else inv(x)
         return matmul(matrix_power(_linalg.matrix_power(x, 1 << 62), high), _linalg.matrix_power(x, low))
     return _linalg.matrix_power(x, n)
 
@@ -97,7 +114,12 @@ def cholesky(x, /, *, upper=False):
 
     Raises LinAlgError where a matrix is not positive definite.
     """
-    return _linalg.cholesky(x, upper)
+    found = _linalg.cholesky(_matrices(x), upper)
+    if _sw.isdtype(found.dtype, "complex floating"):
+        # The diagonal is real, which products of numbers and their conjugates need not be to the last place.
+        roots = diagonal(found)
+        roots[...] = _sw.real(roots)
+    return found
 
 
 def cond(x, /, p=None):
@@ -105,12 +127,15 @@ def cond(x, /, p=None):
 
     p: the norm, as `ord` of `matrix_norm`; None for 2, the largest singular value over the smallest.
     """
+    x = _matrices(x, square=False)
+    if 0 in x.shape[-2:]:
+        raise _linalg.no_decomposition(f"shape mismatch: `x` is of shape {x.shape}; expected matrices with elements; help: leave it out")
     return _linalg.cond(x, p)
 
 
 def det(x, /):
     """The determinant of square matrices."""
-    return _linalg.det(x)
+    return _linalg.det(_matrices(x))
 
 
 def eig(x, /):
@@ -119,13 +144,14 @@ def eig(x, /):
 
     Raises LinAlgError for NaN, infinities, and where the iteration does not converge.
     """
-    return EigResult(*_linalg.eig(x))
+    return EigResult(*_linalg.eig(_matrices(x)))
 
 
 def _lower(x, triangle):
     """Symmetric or Hermitian matrices whose lower triangle has the elements of the one that is read."""
     if not isinstance(triangle, str) or triangle.upper() not in ("L", "U"):
         raise ValueError(f"invalid value: `UPLO` is {triangle!r}; expected 'L', the lower triangle, or 'U', the upper one")
+    x = _matrices(x)
     return x if triangle.upper() == "L" else _sw.conj(matrix_transpose(x))
 
 
@@ -139,7 +165,7 @@ def eigh(x, /, UPLO="L"):
 
 def eigvals(x, /):
     """The eigenvalues of square matrices, as complex numbers. Raises as `eig`."""
-    return _linalg.eigvals(x)
+    return _linalg.eigvals(_matrices(x))
 
 
 def eigvalsh(x, /, UPLO="L"):
@@ -149,12 +175,12 @@ def eigvalsh(x, /, UPLO="L"):
 
 def expm(x, /):
     """The exponential of square matrices; NaN where an element is not finite."""
-    return _linalg.expm(x)
+    return _linalg.expm(_matrices(x))
 
 
 def inv(x, /):
     """The inverse of square matrices. Raises LinAlgError for a singular one."""
-    return _linalg.inv(x)
+    return _linalg.inv(_matrices(x))
 
 
 def kron(x1, x2, /):
@@ -164,7 +190,8 @@ def kron(x1, x2, /):
 
 def lstsq(x1, x2, /, rcond=None, *, rtol=None):
     """The solutions of x1 @ x = x2 that come nearest, by singular values: a named tuple (x, residuals, rank, s) of the
-    solutions, the squared distances for each column of x2, the ranks of x1, and its singular values.
+    solutions, the squared distances for each column of x2, the ranks of x1, and its singular values. As NumPy has it, of one matrix the
+    distances are in one dimension, and none where its rank is less than its columns, or where it has no more rows than columns.
 
     rtol, by NumPy's name rcond: as for `matrix_rank`; a negative one is the dtype's eps. Raises as `solve` and `svd`, and ValueError
     where both are given.
@@ -174,12 +201,22 @@ def lstsq(x1, x2, /, rcond=None, *, rtol=None):
             f"invalid value: `rcond` is {rcond!r} beside rtol {rtol!r}; expected one of them, as they are two names of one argument; "
             "help: leave rcond out"
         )
-    return LstsqResult(*_linalg.lstsq(x1, x2, rcond if rtol is None else rtol))
+    x1, x2 = _arrays((x1, x2))
+    x1 = _matrices(x1, "x1", square=False)
+    if x2.ndim and x1.ndim == 2 and x2.ndim <= 2 and x1.shape[0] != x2.shape[0]:
+        raise _linalg.no_decomposition(
+            f"shape mismatch: `x2` is of shape {x2.shape}; expected {x1.shape[0]} rows, as x1 of shape {x1.shape} has; help: transpose or reshape it"
+        )
+    x, residuals, rank, s = _linalg.lstsq(x1, x2, rcond if rtol is None else rtol)
+    if x1.ndim == 2 and x2.ndim <= 2:
+        rows, columns = x1.shape
+        residuals = _sw.reshape(residuals, -1)[: None if rows > columns and int(rank) == columns else 0]
+    return LstsqResult(x, residuals, rank, s)
 
 
 def lu(x, /):
     """A decomposition into triangles x = P @ L @ U, with the rows ordered by the size of pivots: a named tuple (P, L, U)."""
-    return LUResult(*_linalg.lu(x))
+    return LUResult(*_linalg.lu(_matrices(x, square=False)))
 
 
 def matrix_rank(x, /, tol=None, hermitian=False, *, rtol=None):
@@ -277,7 +314,7 @@ def pinv(x, /, rcond=None, hermitian=False, *, rtol=None):
     rtol = rcond if rtol is None else rtol
     rtol = _array(rtol, x.sycl_queue) if isinstance(rtol, (list, tuple)) else rtol
     if not hermitian:
-        return _linalg.pinv(x, rtol)
+        return _linalg.pinv(_matrices(x, square=False), rtol)
     u, s, vh = svd(x, hermitian=True)
     rtol = max(x.shape[-2:]) * _sw.finfo(s.dtype).eps if rtol is None else rtol
     large = s > (rtol[..., None] if getattr(rtol, "ndim", 0) else rtol) * s[..., :1]
@@ -288,14 +325,25 @@ def pinv(x, /, rcond=None, hermitian=False, *, rtol=None):
 def qr(x, /, *, mode="reduced"):
     """A decomposition x = Q @ R into orthonormal columns and an upper triangle with real diagonal: a named tuple (Q, R).
 
-    mode: "reduced", as many columns as the lesser extent; "complete", as many as rows. Raises ValueError for another.
+    mode: "reduced", as many columns as the lesser extent; "complete", as many as rows; "r", R alone, as of "reduced"; "raw", a tuple (h, tau)
+    of the reflections that Q is the product of, in LAPACK's form: each of 1 - tau * v @ v^H, whose v has a 1 at its own place, zeros
+    before it and what is behind it below R in the transpose of h. Raises LinAlgError with fewer than two dimensions, ValueError for
+    another mode.
     """
-    return QRResult(*_linalg.qr(x, mode))
+    if mode not in ("reduced", "complete", "r", "raw"):
+        raise ValueError(f"invalid value: `mode` is {mode!r}; expected 'reduced', 'complete', 'r' or 'raw'")
+    x = _matrices(x, square=False)
+    if mode == "raw":
+        from ._solvers import reflections
+
+        return reflections(x)
+    found = QRResult(*_linalg.qr(x, "reduced" if mode == "r" else mode))
+    return found.R if mode == "r" else found
 
 
 def slogdet(x, /):
     """The sign of the determinant of square matrices, and the logarithm of its magnitude: a named tuple (sign, logabsdet)."""
-    return SlogdetResult(*_linalg.slogdet(x))
+    return SlogdetResult(*_linalg.slogdet(_matrices(x)))
 
 
 def solve(x1, x2, /):
@@ -303,7 +351,8 @@ def solve(x1, x2, /):
 
     Raises LinAlgError for a singular matrix, ValueError where shapes do not fit.
     """
-    return _linalg.solve(x1, x2)
+    x1, x2 = _arrays((x1, x2))
+    return _linalg.solve(_matrices(x1, "x1"), x2)
 
 
 def svd(x, /, full_matrices=True, compute_uv=True, hermitian=False):
@@ -315,6 +364,7 @@ def svd(x, /, full_matrices=True, compute_uv=True, hermitian=False):
     Raises LinAlgError for NaN, infinities, and where the iteration does not converge.
     """
     if hermitian:
+        x = _matrices(x)
         if not compute_uv:
             return _sw.sort(_sw.abs(_linalg.eigvalsh(x)), descending=True)
         values, vectors = _linalg.eigh(x)
@@ -323,13 +373,13 @@ def svd(x, /, full_matrices=True, compute_uv=True, hermitian=False):
         turned = vectors * _sw.where(values < 0, -1, 1)[..., None, :]
         return SVDResult(vectors, _sw.abs(values), _sw.conj(matrix_transpose(turned)))
     if not compute_uv:
-        return _linalg.svdvals(x)
-    return SVDResult(*_linalg.svd(x, full_matrices))
+        return svdvals(x)
+    return SVDResult(*_linalg.svd(_matrices(x, square=False), full_matrices))
 
 
 def svdvals(x, /):
     """The singular values of matrices, from the largest on. Raises as `svd`."""
-    return _linalg.svdvals(x)
+    return _linalg.svdvals(_matrices(x, square=False))
 
 
 #: Imported when one of them is asked for.

@@ -28,7 +28,8 @@ fn given_among<'py>(name: &str, item: &Bound<'py, PyAny>) -> PyResult<Given<'py>
 /// # Errors
 /// `TypeError` where one is no array; as for [`gather`].
 pub(crate) fn arrays_of(name: &'static str, arrays: &Bound<'_, PyAny>) -> Result<Vec<UsmArray>> {
-    if arrays.try_iter().is_err() {
+    // As NumPy has it, what is gone through once is no sequence.
+    if arrays.try_iter().is_err() || !arrays.hasattr("__getitem__")? {
         let error = arguments::wrong(arrays, "a sequence of arrays");
         return Err(arguments::named(arrays.py(), name, error).into());
     }

@@ -69,8 +69,8 @@ fn vecdot(
 /// partner, TypeError for bool, ExecutionPlacementError where the queues differ.
 #[pyfunction]
 #[pyo3(
-    signature = (x1, x2, /, *, axes=None),
-    text_signature = "(x1, x2, /, *, axes=2)"
+    signature = (x1, x2, /, axes=None),
+    text_signature = "(x1, x2, /, axes=2)"
 )]
 fn tensordot(
     py: Python<'_>,

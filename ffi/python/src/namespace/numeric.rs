@@ -321,7 +321,7 @@ fn interp(
 /// points' coordinates. axis: an axis, a tuple of axes, or None for all. edge_order: 1 or 2, that of the slopes at the ends.
 ///
 /// Raises OutOfBoundsError for an axis out of range, ValueError where an axis has too few points or there are not as many
-/// coordinates.
+/// coordinates, TypeError where there is neither one spacing nor one for each axis.
 #[pyfunction]
 #[pyo3(signature = (f, /, *spacing, axis=None, edge_order=1))]
 fn gradient<'py>(
@@ -360,7 +360,7 @@ fn gradient<'py>(
         1 if steps[0].1.is_none() => vec![steps[0].clone(); axes.len()],
         given if given == axes.len() => steps,
         given => {
-            return Err(Fault::Python(PyValueError::new_err(format!(
+            return Err(Fault::Python(PyTypeError::new_err(format!(
                 "`spacing` has {given} entries; expected none, one number, or one for each of {} axes",
                 axes.len()
             ))));

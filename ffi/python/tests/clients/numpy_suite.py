@@ -9,6 +9,7 @@ not have, by a rule of `NAMES`, `KINDS` and `SAID`, or calls nothing of ours. -v
 import collections
 import functools
 import inspect
+import linecache
 import pathlib
 import re
 import sys
@@ -37,7 +38,8 @@ NAMES = {name: rule for rule, names in NAMES.items() for name in names.split()}
 KINDS = {"O": "object dtype", "S": "strings", "U": "strings", "T": "strings", "M": "dates", "m": "dates", "V": "structures"}
 SAID = {
     r"not an acceptable base type|`dtype` is <class 'numpy\.(nd|rec|mem)?(array|map|matrix)'": "subclasses of arrays",
-    r'`dtype` is ">': "byte order", r"an element of type (str|bytes)": "strings", r"__array__ method not producing": "NumPy's internals",
+    r'`dtype` is ">|`new_order` is ': "byte order", r"an element of type (str|bytes)": "strings",
+    r"has no attribute '(metadata|dtypes|lapack_lite|__array_wrap__)'|__array__ method not producing": "NumPy's internals",
     r"`dtype` is (<class '(object|numpy\.object_|decimal|fractions)|\"\|?O|dtype\('O)": "object dtype",
     r"an element of type (NoneType|set|dict|object|Decimal|Fraction)": "object dtype",
     r"`dtype` is \"(<?[mM]8|datetime|timedelta)": "dates",
@@ -220,6 +222,10 @@ class Suite:
     def __init__(self):
         self.counts, self.causes, self.rules = collections.Counter(), [], collections.Counter()
 
+    def pytest_addoption(self, parser):
+        # Else each failure costs a second, in which its file is parsed.
+        parser.addoption("--tb", dest="tbstyle", default="native")
+
     def pytest_collection_modifyitems(self, items):
         # A list of 16 GiB.
         items[:] = [item for item in items if item.name != "test_huge_list_error"]
@@ -243,7 +249,7 @@ class Suite:
             rule = "" if calls else "calls nothing of ours"
         elif report.skipped:
             rule = "fails with NumPy" if hasattr(report, "wasxfail") else str(error)
-        elif "random/" in item.nodeid and str(error).lstrip().startswith("Arrays are not"):
+        elif "random" in item.path.parts and str(error).lstrip().startswith("Arrays are not"):
             rule = "NumPy's stream of random numbers"
         else:
             rule = next((rule for said, rule in SAID.items() if re.search(said, str(error))), "")
@@ -253,7 +259,7 @@ class Suite:
         if kind == "failed":
             lines = [line for line in str(error).splitlines() if line.strip()] or [""]
             said = " ".join(lines[-2:] if "Traceback" in str(error) else lines[:3])[:220]
-            where = [str(entry.statement).strip() for entry in call.excinfo.traceback if str(entry.path) == str(item.path)]
+            where = [linecache.getline(str(item.path), entry.lineno + 1).strip() for entry in call.excinfo.traceback if entry.path == item.path]
             name = item.nodeid.partition("::")[2]
             self.causes.append(f"  {name}\n    {type(error).__name__}: {said}\n    at {where[-1] if where else ''}")
         return report
