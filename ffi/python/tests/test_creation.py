@@ -331,3 +331,21 @@ def test_very_many_extents_are_refused_at_once():
         with pytest.raises(ValueError, match="a sequence of 5000 integers; expected at most 32"):
             call([1] * 5000)
     assert sw.repeat(sw.arange(5000), [1] * 5000).shape == (5000,)
+
+
+@pytest.mark.parametrize("make", ["empty_like", "zeros_like", "ones_like", "full_like"])
+def test_arrays_like_others_of_another_shape(make):
+    def ours(x, **options):
+        return getattr(sw, make)(x, *((7,) if make == "full_like" else ()), **options)
+
+    rows = np.arange(12, dtype="int16").reshape(3, 4)
+    for x in (rows, rows.T, rows[:, ::2]):
+        for shape in ((2, 5), (4, 4), 6, (), (2, 3, 4), (0, 3)):
+            for order in ("K", "C", "F", "A"):
+                mine = ours(sw.asarray(x, copy=True, order="K"), shape=shape, order=order)
+                theirs = np.zeros_like(x.copy("K"), shape=shape, order=order)
+                assert (mine.shape, mine.dtype, mine.strides) == (theirs.shape, "int16", tuple(s // 2 for s in theirs.strides)), (x.strides, shape, order)
+    if make != "empty_like":
+        assert ours(sw.ones(3), shape=(2, 2)).tolist() == [[{"zeros_like": 0, "ones_like": 1, "full_like": 7}[make]] * 2] * 2
+    with pytest.raises(ValueError, match="extent of -1"):
+        ours(sw.ones(3), shape=-1)

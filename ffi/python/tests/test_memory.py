@@ -328,3 +328,14 @@ def test_references_to_objects_are_not_overwritten():
         with pytest.raises(BufferError, match="references to objects"):
             call()
     assert list(objects) == [None] * 8
+
+
+@pytest.mark.parametrize("kind", ["Device", "Shared", "Host"])
+def test_classes_can_be_derived_from(kind):
+    class Named(getattr(sw, f"MemoryUSM{kind}")):
+        name = "buffer"
+
+    memory = Named(64)
+    memory.memset(3)
+    assert memory.nbytes == 64 and memory.name == "buffer" and memory.tobytes() == bytes([3] * 64)
+    assert sw.usm_ndarray(8, "float64", buffer=memory).usm_type == kind.lower()

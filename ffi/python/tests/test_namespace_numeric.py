@@ -370,10 +370,19 @@ def test_gradient_of_few_points():
     close(sw.gradient(sw.asarray([1.0, 4.0, 5.0]), edge_order=2), np.gradient(np.array([1.0, 4.0, 5.0]), edge_order=2))
     for call in (
         lambda: sw.gradient(sw.ones(1)), lambda: sw.gradient(sw.ones(2), edge_order=2), lambda: sw.gradient(sw.ones(3), edge_order=3),
-        lambda: sw.gradient(sw.ones(3), 1, 2), lambda: sw.gradient(sw.ones(3), sw.ones(2)), lambda: sw.gradient(sw.ones(3), axis=1),
+        lambda: sw.gradient(sw.ones(3), sw.ones(2)), lambda: sw.gradient(sw.ones(3), axis=1),
     ):  # fmt: skip
         with pytest.raises(ValueError):
             call()
+    with pytest.raises(TypeError, match="`spacing` has 2 entries"):
+        sw.gradient(sw.ones(3), 1, 2)
+
+
+def test_no_differences_are_the_array():
+    x = np.arange(6.0).reshape(2, 3)
+    for axis in (0, 1, -1):
+        close(sw.diff(sw.asarray(x), n=0, axis=axis), np.diff(x, n=0, axis=axis))
+        close(sw.diff(sw.asarray(x), n=0, axis=axis, prepend=7, append=8), np.diff(x, n=0, axis=axis, prepend=7, append=8))
 
 
 def test_sliding_windows(rng):
