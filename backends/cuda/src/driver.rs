@@ -1,7 +1,6 @@
 //! The driver: every device that NVIDIA's has.
 
 use std::ffi::{CStr, c_void};
-use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use stridewise_core::backend::{Device, DeviceType, Driver, Finding, KernelCache};
@@ -227,5 +226,5 @@ fn may_have_gpu() -> bool {
     #[cfg(windows)]
     return true;
     #[cfg(not(windows))]
-    DEVICE_FILES.iter().any(|file| Path::new(file).exists())
+    DEVICE_FILES.iter().any(|file| std::path::Path::new(file).exists())
 }

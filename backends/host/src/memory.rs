@@ -19,6 +19,12 @@ mod mapping {
     /// Blocks from this size on are aligned to it and ask for huge pages of it (x86-64 and AArch64 with 4 KiB pages).
     const HUGE_PAGE_BYTES: usize = 2 << 20;
 
+    /// Addresses alone, for which no memory is set aside. FreeBSD has no such flag, and sets none aside without it.
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    const RESERVED: libc::c_int = libc::MAP_NORESERVE;
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+    const RESERVED: libc::c_int = 0;
+
     /// Bytes of a page of memory.
     pub(crate) fn page_bytes() -> usize {
         static BYTES: OnceLock<usize> = OnceLock::new();
@@ -42,7 +48,7 @@ mod mapping {
             return None;
         }
         let protection = if accessible { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_NONE };
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANON | if accessible { 0 } else { libc::MAP_NORESERVE };
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANON | if accessible { 0 } else { RESERVED };
         // SAFETY: a new anonymous mapping at an address of the system's choice touches no existing memory.
         let start = unsafe { libc::mmap(null_mut(), reserved, protection, flags, -1, 0) };
         if start == libc::MAP_FAILED {

@@ -4,14 +4,12 @@
 //! handled, as the interpreter would between two instructions. What a handler raises, `KeyboardInterrupt` mostly, is raised by
 //! the call that waits; or, where that has ended all the same, right after it.
 
-use std::ffi::{c_int, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pyo3::exceptions::PyKeyboardInterrupt;
-use pyo3::ffi;
 use pyo3::prelude::*;
-use stridewise::backend::{Interrupt, beside, set_interrupt};
+use stridewise::backend::beside;
 use stridewise::{Capture, UsmArray};
 
 /// How long the end of the interpreter waits before it looks whether a signal has come.
@@ -29,20 +27,6 @@ fn raised() -> MutexGuard<'static, Option<PyErr>> {
 pub(crate) fn interruption(text: String) -> PyErr {
     let raised = raised().take();
     raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(text))
-}
-
-/// Whether a signal wants the wait of this thread, the main one, to end.
-fn ends() -> bool {
-    if raised().is_some() {
-        return true;
-    }
-    // An interpreter that ends has no handlers any more.
-    let error = Python::try_attach(|py| py.check_signals().err()).flatten();
-    let Some(error) = error else { return false };
-    *raised() = Some(error);
-    // SAFETY: may be called at any time; the function is of this module, which is never unloaded, and takes no argument.
-    unsafe { ffi::Py_AddPendingCall(Some(raise), std::ptr::null_mut()) };
-    true
 }
 
 /// Operations from which on work of a library is done beside the calling thread, which costs some tens of microseconds: it takes
@@ -68,12 +52,36 @@ pub(crate) fn library<const N: usize, R: Send + 'static>(
     Ok(done?)
 }
 
-/// What the interpreter calls between two instructions of the main thread: raises what the call that waited did not.
-extern "C" fn raise(_: *mut c_void) -> c_int {
-    let Some(error) = raised().take() else { return 0 };
-    // SAFETY: the interpreter calls this with its lock held.
-    error.restore(unsafe { Python::assume_attached() });
-    -1
+/// What a wait asks of the interpreter; elsewhere than on Unix nobody asks, and a wait goes on to its end.
+#[cfg(unix)]
+mod signals {
+    use std::ffi::{c_int, c_void};
+
+    use pyo3::ffi;
+
+    use super::*;
+
+    /// Whether a signal wants the wait of this thread, the main one, to end.
+    pub(super) fn ends() -> bool {
+        if raised().is_some() {
+            return true;
+        }
+        // An interpreter that ends has no handlers any more.
+        let error = Python::try_attach(|py| py.check_signals().err()).flatten();
+        let Some(error) = error else { return false };
+        *raised() = Some(error);
+        // SAFETY: may be called at any time; the function is of this module, which is never unloaded, and takes no argument.
+        unsafe { ffi::Py_AddPendingCall(Some(raise), std::ptr::null_mut()) };
+        true
+    }
+
+    /// What the interpreter calls between two instructions of the main thread: raises what the call that waited did not.
+    extern "C" fn raise(_: *mut c_void) -> c_int {
+        let Some(error) = raised().take() else { return 0 };
+        // SAFETY: the interpreter calls this with its lock held.
+        error.restore(unsafe { Python::assume_attached() });
+        -1
+    }
 }
 
 #[cfg(unix)]
@@ -127,13 +135,14 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     py.import("atexit")?.call_method1("register", (wrap_pyfunction!(_drain, module)?,))?;
     #[cfg(unix)]
     {
+        use stridewise::backend::{Interrupt, set_interrupt};
         let main = py.import("threading")?.call_method0("main_thread")?;
         thread::set_main(main.getattr("ident")?.extract()?);
         let options = pyo3::types::PyDict::new(py);
         options.set_item("after_in_child", wrap_pyfunction!(_become_main, module)?)?;
         py.import("os")?.getattr("register_at_fork")?.call((), Some(&options))?;
         // A module that is imported again has said so already.
-        let _ = set_interrupt(Interrupt { concerns: thread::is_main, ends });
+        let _ = set_interrupt(Interrupt { concerns: thread::is_main, ends: signals::ends });
     }
     Ok(())
 }
