@@ -19,7 +19,7 @@ mod mapping {
     /// Blocks from this size on are aligned to it and ask for huge pages of it (x86-64 and AArch64 with 4 KiB pages).
     const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-    /// Addresses alone, for which no memory is set aside. FreeBSD has no such flag, and sets none aside without it.
+    /// Addresses alone, for which no memory is set aside, where the system has such a flag.
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     const RESERVED: libc::c_int = libc::MAP_NORESERVE;
     #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
@@ -145,7 +145,7 @@ mod mapping {
 
 #[cfg(not(unix))]
 mod heap {
-    use std::alloc::{Layout, alloc, dealloc};
+    use std::alloc::{Layout, alloc_zeroed, dealloc};
     use std::ptr::NonNull;
 
     use stridewise_core::fault::{self, Site};
@@ -157,7 +157,7 @@ mod heap {
         layout: Layout,
     }
 
-    /// Allocates memory at a multiple of `align` (a power of two).
+    /// Allocates zeroed memory at a multiple of `align` (a power of two).
     pub(crate) fn map(bytes: usize, align: usize, _accessible: bool) -> Option<NonNull<u8>> {
         let align = align.max(align_of::<Header>());
         let before = size_of::<Header>().checked_next_multiple_of(align)?;
@@ -166,7 +166,7 @@ mod heap {
             return None;
         }
         // SAFETY: the layout's size is not 0.
-        let start = NonNull::new(unsafe { alloc(layout) })?;
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
         let ptr = start.as_ptr().wrapping_add(before);
         // SAFETY: `before` is at least the header's size and a multiple of its alignment, as is `start`, so the header
         // lies in the allocation, before the block.
