@@ -344,7 +344,8 @@ def test_arrays_like_others_of_another_shape(make):
             for order in ("K", "C", "F", "A"):
                 mine = ours(sw.asarray(x, copy=True, order="K"), shape=shape, order=order)
                 theirs = np.zeros_like(x.copy("K"), shape=shape, order=order)
-                assert (mine.shape, mine.dtype, mine.strides) == (theirs.shape, "int16", tuple(s // 2 for s in theirs.strides)), (x.strides, shape, order)
+                assert (mine.shape, mine.dtype) == (theirs.shape, "int16")
+                assert not mine.size or mine.strides == tuple(s // 2 for s in theirs.strides), (x.strides, shape, order)
     if make != "empty_like":
         assert ours(sw.ones(3), shape=(2, 2)).tolist() == [[{"zeros_like": 0, "ones_like": 1, "full_like": 7}[make]] * 2] * 2
     with pytest.raises(ValueError, match="extent of -1"):

@@ -198,7 +198,7 @@ def test_docstrings_of_dask():
 def native():
     """What Python's finder of examples does not look at: names of other modules, and functions that are not written in Python."""
     for module in (sw, sw.linalg, sw.fft, sw.random, sw.kernel_api, sw.program):
-        for name, value in vars(module).items():
+        for name, value in list(vars(module).items()):
             if name.startswith("_") or not callable(value):
                 continue
             globals_ = vars(module) | {"sw": sw}

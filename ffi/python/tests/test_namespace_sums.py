@@ -302,7 +302,7 @@ def test_einsum_of_a_dtype():
     found = sw.einsum("ij,kj", sw.asarray(x), sw.asarray(x), dtype="float64")
     assert found.dtype == sw.float64
     np.testing.assert_allclose(sw.asnumpy(found), np.einsum("ij,kj", x, x, dtype="f8"), rtol=1e-15)
-    with pytest.raises(TypeError, match="`operands\\[0\\]` is of float32; expected what int16 holds"):
+    with pytest.raises(TypeError, match="operand 0 is of float32, which is not converted to int16"):
         sw.einsum("ij->", sw.asarray(x), dtype="int16")
 
 
@@ -344,8 +344,9 @@ def test_einsum_arguments():
     ]:
         with pytest.raises(error):
             sw.einsum(text, *operands)
-    with pytest.raises(TypeError, match="bool"):
-        sw.einsum("ij->j", sw.ones((2, 3), dtype="bool"))
+    # Of bool, a sum is whether any is true, as NumPy has it.
+    found = sw.einsum("ij->j", sw.asarray([[True, False, True], [True, False, False]]))
+    assert found.dtype == sw.bool and found.tolist() == [True, False, True]
     assert sw.einsum("ij->j", sw.ones((2, 3), dtype="int8")).dtype == sw.int8
 
 

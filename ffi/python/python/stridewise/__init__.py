@@ -12,7 +12,7 @@ from ._sets import *
 from ._arrangements import *
 from ._wider import *
 from ._device_names import *
-from ._native import __version__, _fft, _linalg, _Memory, _random
+from ._native import __version__, _fft, _linalg, _Memory, _no_axis, _random
 from ._descriptors import get_devices, get_num_devices, select_device_with_aspects
 from . import _methods, fft, lib, linalg, random
 from ._kernel import device_context, kernel

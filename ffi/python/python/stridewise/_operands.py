@@ -2,8 +2,6 @@
 
 import stridewise as _sw
 
-from ._native import _no_axis
-
 
 def _array(x, queue=None):
     return x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x, sycl_queue=queue)
@@ -31,7 +29,7 @@ def _sequence(arrays):
 def _axis(axis, ndim):
     """An axis, from the front."""
     if not -ndim <= axis < ndim:
-        raise _no_axis(f"axis out of range: `axis` is {axis}; expected one of {-ndim}..{ndim}")
+        raise _sw._no_axis(f"axis out of range: `axis` is {axis}; expected one of {-ndim}..{ndim}")
     return axis % ndim
 
 

@@ -6,6 +6,7 @@ between two places is between their elements.
 """
 
 import math as _math
+import types as _types
 
 import stridewise as _sw
 
@@ -23,22 +24,15 @@ _CONTINUOUS = {
 METHODS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation", *_CONTINUOUS, *NATIVE)
 
 
-class _Numbers:
-    """What places are computed with, as of Python's numbers: one number of elements for all rows."""
-
-    floor, ceil, nearest = staticmethod(_math.floor), staticmethod(_math.ceil), staticmethod(round)
-    least, most = staticmethod(min), staticmethod(max)
-
-    @staticmethod
-    def choose(condition, one, other):
-        return one if condition else other
-
-
-class _Arrays:
-    """The same of arrays: each row has its own number of elements."""
-
-    floor, ceil, nearest = _sw.floor, _sw.ceil, _sw.round
-    least, most, choose = _sw.minimum, _sw.maximum, _sw.where
+#: What places are computed with, as of Python's numbers: one number of elements for all rows.
+_NUMBERS = _types.SimpleNamespace(
+    floor=_math.floor, ceil=_math.ceil, nearest=round, least=min, most=max,
+    choose=lambda condition, one, other: one if condition else other,
+)  # fmt: skip
+#: The same of arrays: each row has its own number of elements.
+_ARRAYS = _types.SimpleNamespace(
+    floor=_sw.floor, ceil=_sw.ceil, nearest=_sw.round, least=_sw.minimum, most=_sw.maximum, choose=_sw.where,
+)  # fmt: skip
 
 
 def _place(method, n, part, of):
@@ -121,14 +115,14 @@ def _by_places(rows, method, parts, listed, numbers):
     rows = _sw.sort(rows, axis=-1)
     queue, count = rows.sycl_queue, rows.shape[-1]
     if numbers is None:
-        found = [_place(method, count, part, _Numbers) for part in listed]
+        found = [_place(method, count, part, _NUMBERS) for part in listed]
         low, high = (_sw.asarray([int(each[k]) for each in found], dtype="int64", sycl_queue=queue) for k in (0, 1))
         weight = _sw.asarray([float(each[2]) for each in found], sycl_queue=queue)
         taken = lambda places: _sw.take(rows, places, axis=-1)
     else:
         wide = _sw.zeros(0, sycl_queue=queue).dtype
         part = _sw.astype(_sw.reshape(parts, -1), wide, copy=False)
-        low, high, weight = _place(method, _sw.astype(_sw.maximum(numbers, 1), wide), part, _Arrays)
+        low, high, weight = _place(method, _sw.astype(_sw.maximum(numbers, 1), wide), part, _ARRAYS)
         taken = lambda places: _sw.take_along_axis(rows, _sw.astype(places, "int64"), axis=-1)
     first = taken(low)
     if method in DISCRETE:

@@ -83,11 +83,7 @@ impl Place {
         };
         let (shape, flags) = (shape_of(shape)?, array.flags());
         let kept = shape.len() == array.ndim() && flags.f_contiguous && !flags.c_contiguous;
-        let order = match order {
-            Lie::In(order) => order,
-            _ if kept => Order::F,
-            _ => Order::C,
-        };
+        let order = order.of(array).unwrap_or(if kept { Order::F } else { Order::C });
         Ok(self.builder(&shape, dtype, order))
     }
 }
