@@ -436,6 +436,10 @@ kl_div = _public("kl_div", _kl_div, "x ln(x / y) − x + y; ∞ outside its doma
 log_expit = _public(
     "log_expit", lambda x: _sw.minimum(x, 0.0) - _sw.log1p(_sw.exp(-_sw.abs(x))), "ln expit(x), without overflow."
 )
+loggamma = _public(
+    "loggamma", lambda x: _sw.where(x < 0, _math.nan, _gammaln(x)),
+    "ln Γ of the real numbers of which it is one: NaN below 0, where `gammaln` is that of the absolute value.",
+)  # fmt: skip
 log_ndtr = _public("log_ndtr", _log_ndtr, "ln ndtr(x), in the tail to where x² / 2 is no longer a number.")
 logit = _public("logit", _logit, "ln(p / (1 − p)): −∞ at 0, ∞ at 1, NaN outside.")
 ndtr = _public("ndtr", _ndtr, "The standard normal distribution function, whose lower tail keeps its digits.")
@@ -450,8 +454,7 @@ spence = _public(
 xlog1py = _public("xlog1py", _xlog1py, "x ln(1 + y), and 0 where x is 0 and y is a number.")
 xlogy = _public("xlogy", _xlogy, "x ln y, and 0 where x is 0 and y is a number.")
 cbrt, erf, exp2, expm1, log1p, logsumexp = _sw.cbrt, _sw.erf, _sw.exp2, _sw.expm1, _sw.log1p, _sw.logsumexp
-loggamma, psi = gammaln, digamma
-
+psi = digamma
 _riemann = _public("zeta", _zeta_of, "")
 _shifted = _public("zeta", _zeta_from, "")
 
@@ -463,10 +466,16 @@ def zeta(x, q=None, out=None):
 
 
 def polygamma(n, x):
-    """The derivative of order n, an integer of 0 or more, of ψ at x; of order 1 and more at x above 0 alone, else NaN, and ∞ at 0
-    and at negative integers."""
-    if hasattr(n, "shape") and n.shape != () or int(n) != n or n < 0:
-        raise ValueError(f"invalid value: `n` is {n}; expected an integer of 0 or more")
+    """The derivative of order n of ψ at x, n and x broadcast; of order 1 and more at x above 0 alone, else NaN, and ∞ at 0
+    and at negative integers. NaN for orders that are no integers of 0 or more."""
+    if hasattr(n, "shape") and n.shape != ():
+        n, x = (one if isinstance(one, _sw.usm_ndarray) else _sw.asarray(one) for one in (n, x))
+        there = (n >= 0) & (n == _sw.floor(n))
+        sign = _sw.where(n % 2 == 0, -1.0, 1.0)
+        found = _sw.where(n == 0, digamma(x), sign * gamma(n + 1.0) * zeta(n + 1.0, x))
+        return _sw.where(there, found, _math.nan)
+    if int(n) != n or n < 0:
+        return digamma(x) * _math.nan
     order = int(n)
     if order == 0:
         return digamma(x)
