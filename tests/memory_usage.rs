@@ -117,7 +117,7 @@ fn memory_of_ended_work_is_waited_for_until_it_is_back() {
     queue.submit_barrier(&[gate]).unwrap();
     let sum = column.try_add(1).unwrap();
     let event = sum.event().unwrap();
-    event.on_complete(|_| std::thread::sleep(std::time::Duration::from_millis(30)));
+    event.on_complete(|_| std::thread::sleep(std::time::Duration::from_millis(5)));
     drop(sum);
     open.send(()).unwrap();
     event.wait().unwrap();
