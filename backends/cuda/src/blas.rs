@@ -48,6 +48,8 @@ const COMPUTE_32F: c_int = 68;
 const COMPUTE_64F: c_int = 70;
 const COMPUTE_32F_FAST_TF32: c_int = 77;
 const GEMM_DEFAULT: c_int = -1;
+/// Sums of parts are `float32` until the last one is there.
+const DISALLOW_REDUCED_PRECISION_REDUCTION: c_int = 16;
 
 type RawHandle = *mut c_void;
 
@@ -57,6 +59,7 @@ table! {
         version = cublasGetVersion_v2(handle: RawHandle, version: *mut c_int);
         create = cublasCreate_v2(handle: *mut RawHandle);
         destroy = cublasDestroy_v2(handle: RawHandle);
+        set_math = cublasSetMathMode(handle: RawHandle, mode: c_int);
         set_stream = cublasSetStream_v2(handle: RawHandle, stream: RawStream);
         gemm = cublasGemmStridedBatchedEx(
             handle: RawHandle,
@@ -157,7 +160,11 @@ impl Blas {
                 // SAFETY: the place is a live pointer; the context is current.
                 unsafe { functions.create(&raw mut raw) }?;
                 count(true);
-                Handle { functions: Arc::clone(functions), context: Arc::clone(&device.context), raw }
+                let handle =
+                    Handle { functions: Arc::clone(functions), context: Arc::clone(&device.context), raw };
+                // SAFETY: the handle is live; nobody else has it.
+                unsafe { functions.set_math(raw, DISALLOW_REDUCED_PRECISION_REDUCTION) }?;
+                handle
             }
         };
         // SAFETY: both are live, of one context; nobody else has the handle.
@@ -222,12 +229,14 @@ impl Gemm {
         if m.len.min(n.len) < LEAST {
             return None;
         }
-        let (inputs, out) = (plan.program.inputs(), product.dtype);
+        let (inputs, out) = (plan.program.inputs(), product.out);
         if inputs[0] != inputs[1] {
             return None;
         }
         let types = match (inputs[0], out) {
+            (Dtype::F16, Dtype::F16) => [R_16F, R_16F, COMPUTE_32F],
             (Dtype::F16, Dtype::F32) => [R_16F, R_32F, COMPUTE_32F],
+            (Dtype::Bf16, Dtype::Bf16) => [R_16BF, R_16BF, COMPUTE_32F],
             (Dtype::Bf16, Dtype::F32) => [R_16BF, R_32F, COMPUTE_32F],
             (Dtype::F32, Dtype::F32) if tf32 => [R_32F, R_32F, COMPUTE_32F_FAST_TF32],
             (Dtype::F32, Dtype::F32) => [R_32F, R_32F, COMPUTE_32F],

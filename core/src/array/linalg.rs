@@ -29,6 +29,13 @@ fn product(dtype: Dtype) -> Result<Arc<Program>> {
     Ok(Arc::clone(made.get_or_init(|| program)))
 }
 
+/// The program that rounds sums to a 16-bit float.
+fn rounding(out: Dtype) -> Arc<Program> {
+    static MADE: [OnceLock<Arc<Program>>; 2] = [const { OnceLock::new() }; 2];
+    let made = &MADE[usize::from(out == Dtype::Bf16)];
+    Arc::clone(made.get_or_init(|| Arc::new(Program::convert(Dtype::F32, out))))
+}
+
 /// The axes that a [`tensordot`](UsmArray::tensordot) sums over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Contracted<'a> {
@@ -85,6 +92,11 @@ impl Factors {
         Ok(Self { queue, out, computed, x1: x1.astype(factors)?, x2: x2.astype(factors)? })
     }
 
+    /// Whether the factors are 16-bit floats that the device multiplies as they are.
+    fn as_they_lie(&self) -> bool {
+        self.x1.dtype() != self.computed
+    }
+
     /// The sums, over the last axis of a shape, of the products of operands that broadcast to it.
     fn contract(&self, x1: &UsmArray, x2: &UsmArray, shape: &[usize]) -> Result<UsmArray> {
         let kind = x1.usm_kind().combine(x2.usm_kind());
@@ -107,10 +119,12 @@ impl Factors {
                 Source::Array(x2.broadcast_to(shape)?),
             ],
         };
-        let folding = Folding { fold, axes: smallvec::smallvec![last], finish: None };
+        let finish = self.as_they_lie().then(|| rounding(self.out));
+        let summed = if finish.is_some() { self.out } else { dtype };
+        let folding = Folding { fold, axes: smallvec::smallvec![last], finish };
         let memory = lazy::reduce(&self.queue, &recorded, &folding, kind)?;
         let layout = Layout::contiguous(&shape[..last], Order::C)?;
-        let sums = UsmArray::of(Elements::Memory(memory.into()), layout, dtype, self.queue.clone());
+        let sums = UsmArray::of(Elements::Memory(memory.into()), layout, summed, self.queue.clone());
         sums.astype(self.out)
     }
 }

@@ -100,8 +100,8 @@ pub struct Capabilities {
     pub most_stages: usize,
     /// Whether its queues take a [`Command::Sequence`](super::Command::Sequence).
     pub sequences: bool,
-    /// Whether its products are quicker of factors that are 16-bit floats as they lie, whose sums are `float32`. If not, they are
-    /// converted before.
+    /// Whether its products are quicker of factors that are 16-bit floats as they lie, whose sums are `float32` and rounded by the
+    /// same pass. If not, factors are converted before, and sums behind.
     pub half_factors: bool,
 }
 

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::{Family, LaunchPlan, MAX_PLAN_DIMS};
 use crate::dtype::Dtype;
 use crate::ops::Op;
-use crate::program::{Arg, Fold};
+use crate::program::{Arg, Fold, Program};
 
 /// Operands of a product, by the places that they have in [`ProductSide::steps`].
 const A: usize = 0;
@@ -28,6 +28,9 @@ pub struct MatrixProduct {
     pub dtype: Dtype,
     /// Whether an input has another dtype.
     pub converted: bool,
+    /// What sums are stored as: [`dtype`](Self::dtype), or the 16-bit float that they are rounded to at the end, which core asks of
+    /// devices with [`half_factors`](crate::backend::Capabilities::half_factors) alone.
+    pub out: Dtype,
     /// Rows: of input 0 and the output.
     pub m: ProductSide,
     /// Columns: of input 1 and the output.
@@ -86,11 +89,15 @@ impl LaunchPlan {
     /// first input does not move along `n` nor the second along `m`, summed along `k`.
     #[must_use]
     pub fn product(&self) -> Option<MatrixProduct> {
-        let Family::Reduce { fold: Fold::Op(Op::Add), finish: None, .. } = &self.family else { return None };
+        let Family::Reduce { fold: Fold::Op(Op::Add), finish, .. } = &self.family else { return None };
         if self.dims.len() < 3 {
             return None;
         }
         let (dtype, converted) = self.factors()?;
+        let out = match finish {
+            None => dtype,
+            Some(finish) => rounded(finish)?,
+        };
         let mut sides = self.sides();
         // The longest dimension of each kind is a side of the matrices; what is left are matrices to do one by one.
         let mut take = |kind: &dyn Fn([isize; 3]) -> bool, only: bool| {
@@ -104,7 +111,7 @@ impl LaunchPlan {
         let n = take(&|[a, b, out]| out != 0 && a == 0 && b != 0, false)?;
         // Another dimension that is folded, of either operand alone.
         let folded = sides.iter().any(|side| side.steps[OUT] == 0);
-        (!folded).then_some(MatrixProduct { dtype, converted, m, n, k, batch: sides })
+        (!folded).then_some(MatrixProduct { dtype, converted, out, m, n, k, batch: sides })
     }
 
     /// What both inputs are multiplied in, and whether either is converted for it, where the program does nothing else.
@@ -155,4 +162,11 @@ impl LaunchPlan {
         }
         all
     }
+}
+
+/// The 16-bit float that a finish converts each sum to; `None` where it does anything else.
+fn rounded(finish: &Program) -> Option<Dtype> {
+    let (&[Arg::Step(0)], [step]) = (finish.outputs(), finish.steps()) else { return None };
+    let converts = step.op == Op::Cast && matches!(step.operands(), &[Arg::Input(0)]);
+    (converts && matches!(step.out, Dtype::F16 | Dtype::Bf16)).then_some(step.out)
 }

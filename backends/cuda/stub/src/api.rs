@@ -421,6 +421,7 @@ functions! {
         }
         0
     };
+    cublasSetMathMode(_handle: usize, _mode: c_int) true |_guard| 0;
     cublasSetStream_v2(handle: usize, stream: usize) true |guard| {
         guard.handles.insert(handle, stream);
         0

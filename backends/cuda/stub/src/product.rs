@@ -1,5 +1,7 @@
 //! Products of matrices, by plain loops.
 
+use half::{bf16, f16};
+
 /// A matrix of the library: columns one behind the other.
 pub(crate) struct Matrix {
     pub(crate) start: usize,
@@ -44,27 +46,13 @@ impl Matrix {
             match self.kind {
                 0 => [self.place::<f32>(matrix, row, column).read().into(), 0.0],
                 1 => [self.place::<f64>(matrix, row, column).read(), 0.0],
-                2 => [half(self.place::<u16>(matrix, row, column).read()), 0.0],
-                14 => {
-                    let bits = u32::from(self.place::<u16>(matrix, row, column).read()) << 16;
-                    [f32::from_bits(bits).into(), 0.0]
-                }
+                2 => [self.place::<f16>(matrix, row, column).read().into(), 0.0],
+                14 => [self.place::<bf16>(matrix, row, column).read().into(), 0.0],
                 4 => self.place::<[f32; 2]>(matrix, row, column).read().map(f64::from),
                 _ => self.place::<[f64; 2]>(matrix, row, column).read(),
             }
         }
     }
-}
-
-/// A number by its bits as `float16`, which is no NaN.
-fn half(bits: u16) -> f64 {
-    let (exponent, rest) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
-    let size = match exponent {
-        0 => rest * 2_f64.powi(-24),
-        31 => f64::INFINITY,
-        _ => (1.0 + rest / 1024.0) * 2_f64.powi(exponent - 15),
-    };
-    if bits >> 15 == 0 { size } else { -size }
 }
 
 impl Product {
@@ -83,6 +71,8 @@ impl Product {
                     match self.c.kind {
                         0 => self.c.place::<f32>(matrix, row, column).write(sum[0] as f32),
                         1 => self.c.place::<f64>(matrix, row, column).write(sum[0]),
+                        2 => self.c.place::<f16>(matrix, row, column).write(f16::from_f64(sum[0])),
+                        14 => self.c.place::<bf16>(matrix, row, column).write(bf16::from_f64(sum[0])),
                         4 => self.c.place::<[f32; 2]>(matrix, row, column).write(sum.map(|x| x as f32)),
                         _ => self.c.place::<[f64; 2]>(matrix, row, column).write(sum),
                     }

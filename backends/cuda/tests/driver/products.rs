@@ -1,6 +1,6 @@
 //! Products of matrices by the library for them: the stub's computes, so that what is handed to it is seen to be right.
 
-use stridewise_core::{Array, Complex, Element, Error, NumElement, Queue, Result, s};
+use stridewise_core::{Array, Complex, Element, Error, NumElement, Queue, Result, bf16, f16, s};
 use stridewise_cuda_stub::Stub;
 
 use crate::scenario::{QUEUES, check};
@@ -84,6 +84,8 @@ fn run() -> Result<bool> {
         let queue = Queue::new(&device, properties)?;
         layouts(&queue, f64::from)?;
         layouts(&queue, |x| x as f32)?;
+        layouts(&queue, |x| f16::from_f64(f64::from(x)))?;
+        layouts(&queue, |x| bf16::from_f64(f64::from(x)))?;
         layouts(&queue, |x| Complex::new(x as f32, 0.0))?;
         layouts(&queue, |x| Complex::new(f64::from(x), 0.0))?;
         stacks(&queue)?;
@@ -105,7 +107,7 @@ fn every_call_of_the_library_may_be_refused() {
     let stub = Stub::take();
     let before = stub.live();
     watched("products", run).unwrap();
-    for name in ["cublasCreate_v2", "cublasSetStream_v2", "cublasGemmStridedBatchedEx"] {
+    for name in ["cublasCreate_v2", "cublasSetMathMode", "cublasSetStream_v2", "cublasGemmStridedBatchedEx"] {
         for (nth, code) in (1..=stub.calls(name).min(3)).zip([3, 14, 13]) {
             stub.reset();
             stub.fail(name, nth, code);

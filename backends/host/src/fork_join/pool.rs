@@ -190,7 +190,10 @@ impl Pool {
             let pool = Arc::clone(&workers);
             let thread =
                 thread::Builder::new().name(format!("stridewise-host-{index}")).stack_size(STACK_BYTES);
-            let worker = start_thread(thread, move || pool.work(index));
+            let worker = start_thread(thread, move || {
+                topology::take_short_turns();
+                pool.work(index);
+            });
             match worker {
                 Ok(worker) => handles.push(worker.thread().clone()),
                 // Those that are there sleep, or will; dropping `workers` ends them.

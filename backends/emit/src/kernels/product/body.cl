@@ -70,6 +70,6 @@ STORE(now ^ 1)
         for (int j = 0; j < TN; j++) {
             const long col = col0 + j / V * (BN * V / TN) + tx * V + j % V;
             if (row < m && col < n)
-                out[row * o_m + col * o_n] = (OUT)acc[i][j];
+                out[row * o_m + col * o_n] = rounded((SUM)acc[i][j]);
         }
     }

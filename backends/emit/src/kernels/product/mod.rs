@@ -29,7 +29,7 @@ mod tests;
 use smallvec::{SmallVec, smallvec};
 use stridewise_core::{
     Dtype, DtypeKind, Op,
-    backend::{Fold, LaunchPlan, MatrixProduct, Program},
+    backend::{Family, Fold, LaunchPlan, MatrixProduct, Program},
 };
 
 use super::reduce::numbers::{Names, Numbers};
@@ -159,7 +159,8 @@ impl Multiplication {
 
     /// The kernels.
     fn work<'a>(self, plan: &'a LaunchPlan, target: &'a Target) -> Option<Work<'a>> {
-        let MatrixProduct { dtype, m, n, k, ref batch, .. } = self.product;
+        let MatrixProduct { dtype, out: stored, m, n, k, ref batch, .. } = self.product;
+        let Family::Reduce { finish, .. } = &plan.family else { return None };
         let [a, b] = self.inputs;
         let outputs = batch.iter().map(|side| side.len).product::<usize>() * m.len * n.len;
         // Of several parts, each lies row by row in scratch memory.
@@ -183,7 +184,10 @@ impl Multiplication {
         let mut key = Key::new(Writer::Product);
         let flags = usize::from(self.along[0]) | usize::from(self.along[1]) << 1;
         let inputs = self.inputs.map(|input| plan.program.inputs()[input]);
-        for number in [flags, dtype as usize, inputs[0] as usize, inputs[1] as usize, dims] {
+        // Of several parts, the sums are rounded when all of them are added.
+        let written = if split { dtype } else { stored };
+        let dtypes = [dtype, written, inputs[0], inputs[1]].map(|dtype| dtype as usize);
+        for number in dtypes.into_iter().chain([flags, dims]) {
             key.push(number);
         }
         for number in self.form.tile.into_iter().chain([self.form.depth]).chain(self.form.block) {
@@ -201,7 +205,7 @@ impl Multiplication {
         let count = outputs / (m.len * n.len);
         let global = [self.form.tiles(&self.product) * count * self.parts * group, 1];
         let (form, along, parts) = (self.form, self.along, self.parts);
-        let source = Box::new(move || form.text(target, inputs, dtype, along, dims, &numbers));
+        let source = Box::new(move || form.text(target, inputs, [dtype, written], along, dims, &numbers));
         let mut stages = smallvec![Stage { key, source, arguments, global, local: [group, 1] }];
         if !split {
             return Some(Work { scratch_bytes: 0, stages });
@@ -212,7 +216,7 @@ impl Multiplication {
             strides: smallvec![sides().map(|side| side.steps[2]).collect()],
         };
         let folding = Folding::new(Fold::Op(Op::Add), dtype, reduce::narrow(outputs.max(parts))).ok()?;
-        let merging = reduce::Merging { parts, kept, folding, finish: None, out: dtype };
+        let merging = reduce::Merging { parts, kept, folding, finish: finish.as_deref(), out: stored };
         stages.push(merging.stage(output, target));
         Some(Work { scratch_bytes: parts * outputs * dtype.size(), stages })
     }
@@ -223,12 +227,13 @@ impl Form {
         self,
         target: &Target,
         inputs: [Dtype; 2],
-        dtype: Dtype,
+        [dtype, out]: [Dtype; 2],
         along: [bool; 2],
         dims: usize,
         numbers: &Numbers,
     ) -> String {
-        let conversions = inputs.map(|input| Program::convert(input, dtype));
+        let conversions = [(inputs[0], dtype), (inputs[1], dtype), (dtype, out)]
+            .map(|(from, to)| Program::convert(from, to));
         let acc = sum(dtype);
         let width = (VECTOR_BYTES / acc.size()).max(1);
         let vector = super::text::vector(acc, width);
@@ -240,7 +245,7 @@ impl Form {
             _ => "(a) * (b) + (c)",
         };
         let mut text = emit::prelude(target, &conversions.each_ref());
-        for (name, conversion) in ["load_a", "load_b"].iter().zip(&conversions) {
+        for (name, conversion) in ["load_a", "load_b", "rounded"].iter().zip(&conversions) {
             text.push_str(&emit::function(name, conversion, target));
         }
         text.push_str("#pragma OPENCL FP_CONTRACT ON\n");
@@ -275,7 +280,7 @@ impl Form {
             text.push_str(&format!("#define {name} {value}\n"));
         }
         text.push_str(&format!(
-            "#define ACC {}\n#define VECTOR {vector}\n#define OUT {}\n#define MULTIPLY_ADD(a, b, c) {multiply_add}\n",
+            "#define ACC {}\n#define VECTOR {vector}\n#define SUM {}\n#define MULTIPLY_ADD(a, b, c) {multiply_add}\n",
             c_type(acc),
             c_type(dtype),
         ));
@@ -284,7 +289,7 @@ impl Form {
         let mut parameters = Parameters::new(target);
         parameters.memory(&format!("const {}", c_type(inputs[0])), "a");
         parameters.memory(&format!("const {}", c_type(inputs[1])), "b");
-        parameters.memory(c_type(dtype), "out");
+        parameters.memory(c_type(out), "out");
         numbers.declare(&mut parameters);
         let mut names = Names::default();
         for name in ["m", "n", "k", "chunk", "parts", "a_m", "a_k", "b_n", "b_k", "o_m", "o_n", "o_part"] {

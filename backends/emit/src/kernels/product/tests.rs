@@ -37,7 +37,7 @@ fn program(inputs: [Dtype; 2], dtype: Dtype) -> Program {
 /// A plan over `(batch, m, n, k)`; the orders are those of the operands' dimensions in memory, the innermost first.
 fn plan(
     inputs: [Dtype; 2],
-    dtype: Dtype,
+    [dtype, stored]: [Dtype; 2],
     dims: [usize; 4],
     orders: [&[usize]; 3],
     random: &mut Random,
@@ -58,10 +58,11 @@ fn plan(
     let gaps = [random.below(3), random.below(3), random.below(3)];
     let a = place(orders[0], inputs[0], gaps[0], random);
     let b = place(orders[1], inputs[1], gaps[1], random);
-    let out = place(orders[2], dtype, gaps[2], random);
+    let out = place(orders[2], stored, gaps[2], random);
+    let finish = (stored != dtype).then(|| Arc::new(Program::convert(dtype, stored)));
     let plan = LaunchPlan {
         program: Arc::new(program(inputs, dtype)),
-        family: Family::Reduce { fold: Fold::Op(Op::Add), reduced: 1, finish: None, stored: None },
+        family: Family::Reduce { fold: Fold::Op(Op::Add), reduced: 1, finish, stored: None },
         dims: dims.as_slice().into(),
         inputs: [a, b].into_iter().collect(),
         outputs: std::iter::once(out).collect(),
@@ -81,20 +82,22 @@ fn check(tested: &Tested, target: &Target, plan: &LaunchPlan, regions: &[Region]
     });
     let mut expected = regions.to_vec();
     let out = plan.outputs[0].clone();
+    let summed = plan.product().expect("a product").dtype;
     let first = (out.ptr.addr() & ((1 << 40) - 1)) / regions[2].dtype.size();
     let [batch, m, n, k] = *plan.dims.as_slice() else { panic!("four dimensions") };
     for at in 0..batch * m * n {
         let index = [at / (m * n), at / n % m, at % n];
         let value = (0..k).fold(None, |total: Option<Scalar>, p| {
             let factors = inputs_at(plan, regions, &[index[0], index[1], index[2], p]);
-            let factors: Vec<Scalar> = factors.iter().map(|v| v.cast(regions[2].dtype)).collect();
+            let factors: Vec<Scalar> = factors.iter().map(|v| v.cast(summed)).collect();
             let product = apply(Op::Multiply, &factors).unwrap();
             Some(total.map_or(product, |total| apply(Op::Add, &[total, product]).unwrap()))
         });
         let offset: isize = (0..3).map(|d| out.strides[d] * index[d] as isize).sum();
         let start = (first as isize + offset) as usize * regions[2].dtype.size();
         let size = regions[2].dtype.size();
-        expected[2].bytes[start..start + size].copy_from_slice(&value.unwrap().to_bytes()[..size]);
+        expected[2].bytes[start..start + size]
+            .copy_from_slice(&value.unwrap().cast(regions[2].dtype).to_bytes()[..size]);
     }
     let len = expected[2].bytes.len() / regions[2].dtype.size();
     for i in 0..len as isize {
@@ -115,19 +118,21 @@ fn products_are_sums_of_products() {
     for tested in devices() {
         let mut random = Random(7);
         let pairs = [
-            ([Dtype::F32; 2], Dtype::F32),
-            ([Dtype::F64; 2], Dtype::F64),
-            ([Dtype::Bf16; 2], Dtype::F32),
-            ([Dtype::F16, Dtype::F32], Dtype::F32),
-            ([Dtype::I8; 2], Dtype::I8),
-            ([Dtype::U16; 2], Dtype::U16),
-            ([Dtype::I32; 2], Dtype::I32),
-            ([Dtype::I64; 2], Dtype::I64),
-            ([Dtype::C64; 2], Dtype::C64),
-            ([Dtype::C128; 2], Dtype::C128),
+            ([Dtype::F32; 2], [Dtype::F32; 2]),
+            ([Dtype::F64; 2], [Dtype::F64; 2]),
+            ([Dtype::Bf16; 2], [Dtype::F32; 2]),
+            ([Dtype::Bf16; 2], [Dtype::F32, Dtype::Bf16]),
+            ([Dtype::F16; 2], [Dtype::F32, Dtype::F16]),
+            ([Dtype::F16, Dtype::F32], [Dtype::F32; 2]),
+            ([Dtype::I8; 2], [Dtype::I8; 2]),
+            ([Dtype::U16; 2], [Dtype::U16; 2]),
+            ([Dtype::I32; 2], [Dtype::I32; 2]),
+            ([Dtype::I64; 2], [Dtype::I64; 2]),
+            ([Dtype::C64; 2], [Dtype::C64; 2]),
+            ([Dtype::C128; 2], [Dtype::C128; 2]),
         ];
-        for (inputs, dtype) in pairs {
-            if !inputs.iter().chain([&dtype]).all(|&dtype| tested.has(dtype)) {
+        for (inputs, dtypes) in pairs {
+            if !inputs.iter().chain(&dtypes).all(|&dtype| tested.has(dtype)) {
                 continue;
             }
             for round in 0..4 {
@@ -140,7 +145,7 @@ fn products_are_sums_of_products() {
                     side(&mut random, 40),
                 ];
                 let own = [pick(0, 0), pick(1, 1), pick(2, 2)];
-                let (plan, regions) = plan(inputs, dtype, dims, own, &mut random);
+                let (plan, regions) = plan(inputs, dtypes, dims, own, &mut random);
                 let target = Target { compute_units: 1, cpu: false, ..tested.target.clone() };
                 check(&tested, &target, &plan, &regions, round % 3);
             }
@@ -148,7 +153,7 @@ fn products_are_sums_of_products() {
             let dims = [1, 17, 9, 700];
             let (plan, regions) = super::tests::plan(
                 inputs,
-                dtype,
+                dtypes,
                 dims,
                 [orders[0][0], orders[1][0], orders[2][0]],
                 &mut random,
