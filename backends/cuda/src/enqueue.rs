@@ -126,14 +126,13 @@ fn give(device: &Arc<Shared>, stream: &Stream, command: &Ready<'_>) -> Result<()
         Ready::Sequence(all) => all.iter().try_for_each(|ready| give(device, stream, ready)),
         Ready::Graph(graph) => graph.launch(device, stream),
         Ready::Other(Command::SourceKernel(launch)) => module::launch(device, stream, launch),
-        &Ready::Step(&Step::Copy { dst, src, bytes }) | &Ready::Other(&Command::Copy { dst, src, bytes }) => {
+        &Ready::Step(&Step::Copy { dst, src, bytes }) => {
             // SAFETY: the ranges are valid until the event is complete (the contract of `Queue::submit`).
             unsafe { transfer::copy(device, stream, dst, src, bytes) }
         }
-        Ready::Step(Step::Fill { dst, bytes, pattern, pattern_bytes })
-        | Ready::Other(Command::Fill { dst, bytes, pattern, pattern_bytes }) => {
+        Ready::Step(Step::Fill { dst, bytes, pattern, pattern_bytes }) => {
             // SAFETY: the range is valid until the event is complete (the contract of `Queue::submit`), and a multiple of the pattern,
-            // as is its start (the contract of `Command::Fill`).
+            // as is its start (the contract of `Step::Fill`).
             unsafe { fill(device, stream, *dst, *bytes, &pattern[..*pattern_bytes]) }
         }
         &Ready::Other(&Command::Advise { ptr, bytes, advice: Advice::Prefetch }) => {

@@ -136,9 +136,7 @@ struct Finder<'f, 'a> {
 impl<'a> Finder<'_, 'a> {
     fn command(&self, command: &'a Command) -> Result<Option<Ready<'a>>> {
         Ok(match command {
-            Command::Launch(plans) => self.launch(plans)?,
-            Command::Stages(stages) => self.stages(stages)?,
-            Command::Kernel(launch) => self.kernel(launch)?,
+            Command::Step(step) => self.step(step)?,
             other => Some(Ready::Other(other)),
         })
     }

@@ -146,7 +146,7 @@ impl CudaQueue {
         Ok(match command {
             Command::HostTask(task) => Route::Thread(task),
             // Somebody has to read what its items report.
-            Command::Kernel(launch) if launch.kernel.asserts() => {
+            Command::Step(Step::Kernel(launch)) if launch.kernel.asserts() => {
                 let device = Arc::clone(&self.device);
                 Route::Thread(Box::new(move || kernels::run_asserting(&device, &launch)))
             }
@@ -154,7 +154,7 @@ impl CudaQueue {
                 let device = Arc::clone(&self.device);
                 Route::Thread(Box::new(move || run_in_turn(&device, &steps)))
             }
-            Command::Copy { dst, src, bytes } => {
+            Command::Step(Step::Copy { dst, src, bytes }) => {
                 let (to, from) = (self.device.memory.place(dst), self.device.memory.place(src));
                 let (to_host, from_host) = (to == Place::Pageable, from == Place::Pageable);
                 match (to_host || from_host, bytes <= SHORT_BYTES && to_host != from_host) {
@@ -167,7 +167,7 @@ impl CudaQueue {
                     (true, false) => {
                         let device = Arc::clone(&self.device);
                         // SAFETY: the ranges are valid until the command's event is terminal (the contract of `Queue::submit`), which is
-                        // after this function, and do not overlap (that of `Command::Copy`).
+                        // after this function, and do not overlap (that of `Step::Copy`).
                         let copy = move || unsafe {
                             transfer::copy_pageable(&device, (dst, to_host), (src, from_host), bytes)
                         };
@@ -290,7 +290,7 @@ impl Queue for CudaQueue {
                 }
             }
             // The worker calls back and never waits in the driver: copies that may are made by a thread.
-            Route::Now(Command::Copy { dst, src, bytes }) => {
+            Route::Now(Command::Step(Step::Copy { dst, src, bytes })) => {
                 waits.hold_all(&whole);
                 let place = |ptr| (ptr, self.device.memory.place(ptr) == Place::Pageable);
                 let (dst, src) = (place(dst), place(src));

@@ -8,7 +8,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use stridewise_core::backend::{Command, LaunchPlan, is_switched_on};
+use stridewise_core::backend::{Command, LaunchPlan, Step, is_switched_on};
 use stridewise_core::kernel::KernelArgument;
 use stridewise_core::memory::UsmPtr;
 use stridewise_core::{Error, Result};
@@ -73,27 +73,39 @@ pub(crate) fn redirect(command: &mut Command) {
     if MODE.load(Ordering::Acquire) != ON {
         return;
     }
+    match command {
+        Command::Step(step) => redirect_step(step),
+        Command::Sequence(steps) => {
+            let mut own = steps.to_vec();
+            own.iter_mut().for_each(redirect_step);
+            *steps = own.into();
+        }
+        Command::Advise { ptr, .. } => *ptr = resolve(*ptr),
+        _ => {}
+    }
+}
+
+fn redirect_step(step: &mut Step) {
     let redirect = |plan: &mut LaunchPlan| {
         for operand in plan.inputs.iter_mut().chain(&mut plan.outputs) {
             operand.ptr = resolve(operand.ptr);
         }
     };
-    match command {
-        Command::Launch(plans) => plans.iter_mut().for_each(redirect),
-        Command::Stages(stages) => stages.iter_mut().flatten().for_each(redirect),
-        Command::Kernel(launch) => {
+    match step {
+        Step::Launch(plans) => plans.iter_mut().for_each(redirect),
+        Step::Stages(stages) => stages.iter_mut().flatten().for_each(redirect),
+        Step::Kernel(launch) => {
             for argument in &mut launch.arguments {
                 if let KernelArgument::Array { ptr, .. } = argument {
                     *ptr = resolve(*ptr);
                 }
             }
         }
-        Command::Copy { dst, src, .. } => {
+        Step::Copy { dst, src, .. } => {
             *dst = resolve(*dst);
             *src = resolve(*src);
         }
-        Command::Fill { dst, .. } => *dst = resolve(*dst),
-        Command::Advise { ptr, .. } => *ptr = resolve(*ptr),
+        Step::Fill { dst, .. } => *dst = resolve(*dst),
         _ => {}
     }
 }

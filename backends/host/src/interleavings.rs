@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use stridewise_core::backend::primitives::thread;
-use stridewise_core::backend::{Command, Dependency, QueueProperties, Wait};
+use stridewise_core::backend::{Command, Dependency, QueueProperties, Step, Wait};
 use stridewise_core::interleavings::explore;
 use stridewise_core::memory::UsmKind;
 
@@ -114,7 +114,8 @@ fn commands_run_once_each_after_what_they_wait_for_whoever_runs_them() {
         let fill = |number: u8, waits: &[Wait]| {
             let mut pattern = [0; 16];
             pattern[0] = number;
-            let command = Command::Fill { dst: memory.ptr, bytes: BYTES, pattern, pattern_bytes: 1 };
+            let command =
+                Command::Step(Step::Fill { dst: memory.ptr, bytes: BYTES, pattern, pattern_bytes: 1 });
             // SAFETY: the memory is the device's, and freed below, when both commands are over; they wait for each other.
             let submitted = unsafe { queue.submit(command, waits) }.unwrap();
             if let Some(rest) = submitted.rest {

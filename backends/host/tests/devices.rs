@@ -41,11 +41,11 @@ fn devices_divide_equally_and_by_counts() {
             let queue = part.create_queue(Default::default()).unwrap();
             let src = vec![5u8; 1 << 20];
             let mut dst = vec![0u8; 1 << 20];
-            let command = stridewise_core::backend::Command::Copy {
+            let command = stridewise_core::backend::Command::Step(stridewise_core::backend::Step::Copy {
                 dst: stridewise_core::memory::UsmPtr::new(dst.as_mut_ptr()),
                 src: stridewise_core::memory::UsmPtr::new(src.as_ptr().cast_mut()),
                 bytes: src.len(),
-            };
+            });
             // SAFETY: both vectors outlive the wait, and nothing else touches them.
             unsafe { queue.submit(command, &[]) }.unwrap().proceed().wait().unwrap();
             assert_eq!(dst, src);

@@ -6,7 +6,7 @@ use std::process::{Command as Process, Output};
 use std::sync::Arc;
 
 use stridewise_core::backend::{
-    Command, Device, Family, LaunchPlan, Operand, Program, Queue, QueueProperties,
+    Command, Device, Family, LaunchPlan, Operand, Program, Queue, QueueProperties, Step,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Op};
@@ -71,15 +71,22 @@ fn commands_work_on_guarded_memory() {
             unsafe {
                 // From the host into the first, on into the second, from the middle of it back.
                 let src = UsmPtr::new(source.as_ptr().cast_mut());
-                queue.submit(Command::Copy { dst: all[0].ptr, src, bytes }, &[]).unwrap().proceed();
                 queue
-                    .submit(Command::Copy { dst: all[1].ptr, src: all[0].ptr, bytes }, &[])
+                    .submit(Command::Step(Step::Copy { dst: all[0].ptr, src, bytes }), &[])
+                    .unwrap()
+                    .proceed();
+                queue
+                    .submit(Command::Step(Step::Copy { dst: all[1].ptr, src: all[0].ptr, bytes }), &[])
                     .unwrap()
                     .proceed();
                 let middle = all[1].ptr.byte_offset(100);
                 let dst = UsmPtr::new(back.as_mut_ptr());
-                queue.submit(Command::Copy { dst, src: middle, bytes: bytes - 100 }, &[]).unwrap().proceed();
-                let fill = Command::Fill { dst: shared.ptr, bytes, pattern: [3; 16], pattern_bytes: 1 };
+                queue
+                    .submit(Command::Step(Step::Copy { dst, src: middle, bytes: bytes - 100 }), &[])
+                    .unwrap()
+                    .proceed();
+                let fill =
+                    Command::Step(Step::Fill { dst: shared.ptr, bytes, pattern: [3; 16], pattern_bytes: 1 });
                 queue.submit(fill, &[]).unwrap().proceed().wait().unwrap();
                 assert_eq!(back, source[100..]);
                 assert_eq!(shared.ptr.as_ptr().read(), 3);
@@ -114,10 +121,15 @@ fn launch_backwards(device: &Arc<dyn Device>, queue: &Arc<dyn Queue>) {
     // SAFETY: everything lives until the last command is done; the queue is in-order.
     unsafe {
         let src = UsmPtr::new(values.as_ptr().cast_mut().cast());
-        queue.submit(Command::Copy { dst: a.ptr, src, bytes }, &[]).unwrap().proceed();
-        queue.submit(Command::Launch(vec![plan]), &[]).unwrap().proceed();
+        queue.submit(Command::Step(Step::Copy { dst: a.ptr, src, bytes }), &[]).unwrap().proceed();
+        queue.submit(Command::Step(Step::Launch(vec![plan])), &[]).unwrap().proceed();
         let dst = UsmPtr::new(back.as_mut_ptr().cast());
-        queue.submit(Command::Copy { dst, src: b.ptr, bytes }, &[]).unwrap().proceed().wait().unwrap();
+        queue
+            .submit(Command::Step(Step::Copy { dst, src: b.ptr, bytes }), &[])
+            .unwrap()
+            .proceed()
+            .wait()
+            .unwrap();
         device.free(a);
         device.free(b);
     }

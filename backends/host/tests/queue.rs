@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use stridewise_core::backend::{
     Command, Dependency, Device, Event, EventStatus, Family, LaunchPlan, Operand, Program, Queue,
-    QueueProperties, RawAllocation, Wait,
+    QueueProperties, RawAllocation, Step, Wait,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
 use stridewise_core::{Dtype, Error, Op, Result};
@@ -47,11 +47,11 @@ fn failure() -> Error {
 }
 
 fn copy<T>(dst: *mut T, src: *const T, len: usize) -> Command {
-    Command::Copy {
+    Command::Step(Step::Copy {
         dst: UsmPtr::new(dst.cast()),
         src: UsmPtr::new(src.cast_mut().cast()),
         bytes: len * size_of::<T>(),
-    }
+    })
 }
 
 /// An address that a task may write to, in its turn.
@@ -85,8 +85,12 @@ fn small_work_is_done_on_return_and_large_work_on_the_pool() {
         let mut pattern = [0u8; 16];
         pattern[..4].copy_from_slice(&[1, 2, 3, 4]);
         let bytes = dst.len() * 8;
-        let fill =
-            Command::Fill { dst: UsmPtr::new(dst.as_mut_ptr().cast()), bytes, pattern, pattern_bytes: 4 };
+        let fill = Command::Step(Step::Fill {
+            dst: UsmPtr::new(dst.as_mut_ptr().cast()),
+            bytes,
+            pattern,
+            pattern_bytes: 4,
+        });
         submit(&queue, fill, &[]).wait().unwrap();
         assert!(dst.iter().all(|v| *v == 0x0403_0201_0403_0201));
         assert_eq!(event.driver(), "host");
@@ -113,7 +117,7 @@ fn a_launch_runs_all_of_its_plans() {
             let a: Vec<Vec<f32>> = lens.iter().map(|&n| (0..n).map(|i| i as f32).collect()).collect();
             let mut out: Vec<Vec<f32>> = lens.iter().map(|&n| vec![-1.0; n]).collect();
             let plans = a.iter().zip(&mut out).map(|(a, out)| add(a, a, out)).collect();
-            submit(&queue, Command::Launch(plans), &[]).wait().unwrap();
+            submit(&queue, Command::Step(Step::Launch(plans)), &[]).wait().unwrap();
             for (a, out) in a.iter().zip(&out) {
                 assert!(a.iter().zip(out).all(|(a, o)| *o == 2.0 * a));
             }
@@ -198,7 +202,7 @@ fn run_graph(threads: usize, nodes: &[Node], gated: bool) {
             (0, Some(&first)) => (expected[first], copy(cell(i).0, cell(first).0, 1)),
             (1, _) => {
                 let dst = UsmPtr::new(cell(i).0.cast());
-                let fill = Command::Fill { dst, bytes: 8, pattern: constant, pattern_bytes: 8 };
+                let fill = Command::Step(Step::Fill { dst, bytes: 8, pattern: constant, pattern_bytes: 8 });
                 (0x0707_0707_0707_0707, fill)
             }
             _ => {
@@ -509,10 +513,12 @@ fn memory_of_every_kind_can_be_copied_and_filled() {
         for (bytes, align) in [(1usize, 1usize), (4096, 64), (3 << 20, 1 << 16)] {
             let memory: RawAllocation = device.alloc(kind, bytes, align).unwrap();
             assert_eq!((memory.kind, memory.bytes, memory.ptr.addr() % align), (kind, bytes, 0));
-            let fill = Command::Fill { dst: memory.ptr, bytes, pattern: [9; 16], pattern_bytes: 1 };
+            let fill =
+                Command::Step(Step::Fill { dst: memory.ptr, bytes, pattern: [9; 16], pattern_bytes: 1 });
             submit(&queue, fill, &[]);
             let mut host = vec![0u8; bytes];
-            let read = Command::Copy { dst: UsmPtr::new(host.as_mut_ptr()), src: memory.ptr, bytes };
+            let read =
+                Command::Step(Step::Copy { dst: UsmPtr::new(host.as_mut_ptr()), src: memory.ptr, bytes });
             submit(&queue, read, &[]).wait().unwrap();
             assert!(host.iter().all(|b| *b == 9));
             // SAFETY: nothing is pending on the memory; it is freed once.
@@ -541,12 +547,12 @@ fn many_threads_wait_for_chains_of_large_commands() {
                         let mut memory = vec![vec![0_u8; BYTES]; 5];
                         let at: Vec<*mut u8> = memory.iter_mut().map(|m| m.as_mut_ptr()).collect();
                         let value = 16 * thread + round;
-                        let fill = Command::Fill {
+                        let fill = Command::Step(Step::Fill {
                             dst: UsmPtr::new(at[0]),
                             bytes: BYTES,
                             pattern: [value; 16],
                             pattern_bytes: 1,
-                        };
+                        });
                         let mut events = vec![submit(&queue, fill, &[])];
                         for pair in at.windows(2) {
                             let waits = [after(&events[events.len() - 1])];

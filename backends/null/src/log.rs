@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use stridewise_core::backend::{Advice, Command, Dependency, Event, EventStatus, LaunchPlan, Operand};
+use stridewise_core::backend::{Advice, Command, Dependency, Event, EventStatus, LaunchPlan, Operand, Step};
 use stridewise_core::kernel::{Kernel, KernelArgument, KernelLaunch, Object};
 use stridewise_core::memory::UsmPtr;
 use stridewise_core::{Dtype, Error, Result};
@@ -55,10 +55,12 @@ impl Logged {
     /// [`Error::Unsupported`] for a kind of command that this crate does not know.
     pub(crate) fn of(command: &Command) -> Result<Self> {
         Ok(match command {
-            Command::Launch(plans) => Self::Launch(plans.clone()),
-            Command::Kernel(launch) => Self::Kernel((**launch).clone()),
-            Command::Copy { dst, src, bytes } => Self::Copy { dst: *dst, src: *src, bytes: *bytes },
-            Command::Fill { dst, bytes, pattern, pattern_bytes } => {
+            Command::Step(Step::Launch(plans)) => Self::Launch(plans.clone()),
+            Command::Step(Step::Kernel(launch)) => Self::Kernel((**launch).clone()),
+            Command::Step(Step::Copy { dst, src, bytes }) => {
+                Self::Copy { dst: *dst, src: *src, bytes: *bytes }
+            }
+            Command::Step(Step::Fill { dst, bytes, pattern, pattern_bytes }) => {
                 let pattern = pattern.iter().take(*pattern_bytes).copied().collect();
                 Self::Fill { dst: *dst, bytes: *bytes, pattern }
             }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stridewise_core::backend::{
     Aspect, Command, Dependency, Device, Driver, Event, EventStatus, Family, Fold, LaunchPlan, Operand,
-    Program, Queue, QueueProperties, Signal, Support, UsmSupport, Wait,
+    Program, Queue, QueueProperties, Signal, Step, Support, UsmSupport, Wait,
 };
 use stridewise_core::kernel::{Coordinate, Kernel, KernelBuilder, Level};
 use stridewise_core::memory::{UsmKind, UsmPtr};
@@ -269,10 +269,10 @@ fn the_log_knows_what_is_read_and_written() {
         &[operand(4000, &[5, 1])],
         operand(5000, &[2, 0]),
     );
-    submit(&queue, Command::Launch(vec![less, index]), &[]);
+    submit(&queue, Command::Step(Step::Launch(vec![less, index])), &[]);
     let (dst, src) = (operand(100, &[]).ptr, operand(200, &[]).ptr);
-    submit(&queue, Command::Copy { dst, src, bytes: 10 }, &[]);
-    submit(&queue, Command::Fill { dst, bytes: 8, pattern: [1; 16], pattern_bytes: 4 }, &[]);
+    submit(&queue, Command::Step(Step::Copy { dst, src, bytes: 10 }), &[]);
+    submit(&queue, Command::Step(Step::Fill { dst, bytes: 8, pattern: [1; 16], pattern_bytes: 4 }), &[]);
     let log = device.log();
     let reads = log[0].command.reads();
     // 1020, 1012, 1004, then 996, 988, 980.

@@ -22,7 +22,7 @@ use opencl3::event as ev;
 use opencl3::kernel::set_kernel_arg;
 use opencl3::types::{cl_event, cl_kernel};
 use smallvec::{SmallVec, smallvec};
-use stridewise_core::backend::{Command, LaunchPlan};
+use stridewise_core::backend::{Command, LaunchPlan, Step};
 use stridewise_core::kernel::KernelLaunch;
 use stridewise_core::memory::{UsmPtr, heap};
 use stridewise_core::{Error, Result};
@@ -77,15 +77,15 @@ fn ready<'a>(device: &'a Shared, command: &'a Command, find: &Find<'_>) -> Resul
         Ok(Some(all))
     };
     Ok(match command {
-        Command::Launch(plans) => of_plans(plans)?.map(|plans| Ready::Plans(smallvec![plans])),
-        Command::Stages(stages) => match emit::together(stages, &device.target) {
+        Command::Step(Step::Launch(plans)) => of_plans(plans)?.map(|plans| Ready::Plans(smallvec![plans])),
+        Command::Step(Step::Stages(stages)) => match emit::together(stages, &device.target) {
             Some(work) => with_kernels(work)?.map(|found| Ready::Plans(smallvec![vec![found]])),
             None => {
                 let all: Option<_> = stages.iter().map(|plans| of_plans(plans)).collect::<Result<_>>()?;
                 all.map(Ready::Plans)
             }
         },
-        Command::Kernel(launch) => {
+        Command::Step(Step::Kernel(launch)) => {
             let work = user::work(launch, &device.target)?;
             let call = work.call();
             find(call.key, call.source)?.map(|kernel| Ready::User(work, kernel))
@@ -108,7 +108,7 @@ pub(crate) fn enqueue_compiled(
 
 /// Whether the kernels of a command are compiled; none where it has none that could be.
 pub(crate) fn is_compiled(device: &Arc<Shared>, command: &Command) -> Option<bool> {
-    if !matches!(command, Command::Launch(_) | Command::Stages(_) | Command::Kernel(_)) {
+    if !matches!(command, Command::Step(Step::Launch(_) | Step::Stages(_) | Step::Kernel(_))) {
         return None;
     }
     ready(device, command, &|key, _| Ok(device.programs.known(key))).ok().map(|ready| ready.is_some())
@@ -210,15 +210,15 @@ fn enqueue(
         Command::SourceKernel(launch) => {
             crate::source::enqueue(device, &mut native, launch, waits, eventful)?
         }
-        &Command::Copy { dst, src, bytes } => {
+        &Command::Step(Step::Copy { dst, src, bytes }) => {
             // SAFETY: the ranges are valid until the event is complete (the contract of `Queue::submit`).
             let event = unsafe { device.memory.enqueue_copy(&queue.object, dst, src, bytes, waits) }?;
             native.parts.push(event);
         }
-        Command::Fill { dst, bytes, pattern, pattern_bytes } => {
+        Command::Step(Step::Fill { dst, bytes, pattern, pattern_bytes }) => {
             let pattern = &pattern[..*pattern_bytes];
             // SAFETY: the range is valid until the event is complete (the contract of `Queue::submit`); the
-            // pattern's length divides the range's (the contract of `Command::Fill`).
+            // pattern's length divides the range's (the contract of `Step::Fill`).
             let event = unsafe { device.memory.enqueue_fill(&queue.object, *dst, *bytes, pattern, waits) }?;
             native.parts.push(event);
         }

@@ -27,7 +27,7 @@ use opencl3::types::cl_event;
 use smallvec::SmallVec;
 use stridewise_core::backend::sync::Section;
 use stridewise_core::backend::{
-    Command, Dependency, Event, EventStatus, Queue, QueueProperties, RawAllocation, Submitted, Wait,
+    Command, Dependency, Event, EventStatus, Queue, QueueProperties, RawAllocation, Step, Submitted, Wait,
     start_thread, when_all,
 };
 use stridewise_core::memory::{UsmKind, UsmPtr};
@@ -425,7 +425,7 @@ impl ClQueue {
     /// Whether a copy is a short one to memory of the host from a device with memory of its own.
     fn is_short_read(&self, command: &Command) -> bool {
         match *command {
-            Command::Copy { dst, src, bytes } => {
+            Command::Step(Step::Copy { dst, src, bytes }) => {
                 let own = self.device.has_memory_of_its_own() && !self.properties.profiling;
                 own && bytes <= READ_BYTES && self.device.memory.is_read(dst, src)
             }
@@ -489,7 +489,7 @@ impl Queue for ClQueue {
                 event
             }
             transfer::Plan::Thread(task) => self.run_on_thread(waits, task),
-            transfer::Plan::Native(ref command @ Command::Copy { dst, src, bytes })
+            transfer::Plan::Native(ref command @ Command::Step(Step::Copy { dst, src, bytes }))
                 if waits.held.is_empty() && !failed && self.is_short_read(command) =>
             {
                 let event = ClEvent::held(&self.device, false);

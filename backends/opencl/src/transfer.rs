@@ -8,7 +8,7 @@ use opencl3::command_queue as cq;
 use opencl3::memory as mem;
 use opencl3::types::CL_BLOCKING;
 use smallvec::SmallVec;
-use stridewise_core::backend::{Command, start_scoped_thread};
+use stridewise_core::backend::{Command, Step, start_scoped_thread};
 use stridewise_core::memory::UsmPtr;
 use stridewise_core::{Error, Result};
 
@@ -92,12 +92,12 @@ pub(crate) enum Plan {
 pub(crate) fn plan(device: &Arc<Shared>, queue: &Arc<NativeQueue>, command: Command) -> Plan {
     match command {
         // Whether items have asserted what is false is known behind the kernel, and the runtime has no failure of ours.
-        Command::Kernel(launch) if launch.kernel.asserts() => {
+        Command::Step(Step::Kernel(launch)) if launch.kernel.asserts() => {
             let (device, queue) = (Arc::clone(device), Arc::clone(queue));
             Plan::Thread(Box::new(move || run_asserting(&device, &queue, &launch)))
         }
         Command::HostTask(task) => Plan::Thread(task),
-        Command::Copy { dst, src, bytes } => {
+        Command::Step(Step::Copy { dst, src, bytes }) => {
             let of =
                 |ptr: UsmPtr| if device.memory.contains(ptr) { Some(Arc::clone(device)) } else { owner(ptr) };
             let (to, from) = (of(dst), of(src));
@@ -106,7 +106,7 @@ pub(crate) fn plan(device: &Arc<Shared>, queue: &Arc<NativeQueue>, command: Comm
             if own(&to) && own(&from) && (to.is_some() || from.is_some()) {
                 let pageable = to.is_none() || from.is_none();
                 if !(pageable && bytes >= STAGED_BYTES && device.has_memory_of_its_own()) {
-                    return Plan::Native(Command::Copy { dst, src, bytes });
+                    return Plan::Native(Command::Step(Step::Copy { dst, src, bytes }));
                 }
             }
             Plan::Thread(Box::new(move || copy_staged((to, dst), (from, src), bytes)))

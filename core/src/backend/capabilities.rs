@@ -96,7 +96,7 @@ pub struct Capabilities {
     pub backlog: Backlog,
     /// Whether its commands end by themselves, so that they can be waited for when memory or room for more commands is missing.
     pub ends_commands: bool,
-    /// Stages of a [`Command::Stages`](super::Command::Stages) that its queues take at most; 1 where they take no such command.
+    /// Stages of a [`Step::Stages`](super::Step::Stages) that its queues take at most; 1 where they take no such command.
     pub most_stages: usize,
     /// Whether its queues take a [`Command::Sequence`](super::Command::Sequence).
     pub sequences: bool,

@@ -39,23 +39,18 @@ impl Advice {
     }
 }
 
-/// Work for a queue.
+/// What a queue does that is plain data, so that it may be done more than once.
+#[derive(Clone)]
 #[non_exhaustive]
-pub enum Command {
+pub enum Step {
     /// One or several passes that do not depend on each other, as one unit with one event.
     Launch(Vec<LaunchPlan>),
     /// Passes of which each may read what those of earlier stages write, as one unit with one event; those of one stage do not
     /// depend on each other. No pass writes what another one of any stage writes, nor what one of its own or an earlier stage
     /// reads. Only for devices that take so many ([`Capabilities::most_stages`](super::Capabilities::most_stages)).
     Stages(Vec<Vec<LaunchPlan>>),
-    /// Launches, stages, kernels, copies and fills one after the other, as one unit with one event: each may read and write what those
-    /// before it do, and begins when they have ended. Where one fails, those behind it are not run. Only for devices that take such
-    /// ([`Capabilities::sequences`](super::Capabilities::sequences)). They may be submitted again, so that they are shared.
-    Sequence(Arc<[Step]>),
     /// A kernel that a user wrote.
     Kernel(Box<KernelLaunch>),
-    /// A kernel from a source that this device has compiled.
-    SourceKernel(Box<SourceLaunch>),
     /// Copies bytes between memory of this driver, or between it and host memory; the ranges do not overlap.
     Copy {
         /// Where to.
@@ -76,6 +71,31 @@ pub enum Command {
         /// Length of the pattern.
         pattern_bytes: usize,
     },
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Launch(plans) => f.debug_tuple("Launch").field(plans).finish(),
+            Self::Stages(stages) => f.debug_tuple("Stages").field(stages).finish(),
+            Self::Kernel(launch) => write!(f, "Kernel({:?} over {})", launch.kernel, launch.space),
+            Self::Copy { dst, src, bytes } => write!(f, "Copy({bytes} bytes {src:?} → {dst:?})"),
+            Self::Fill { dst, bytes, .. } => write!(f, "Fill({bytes} bytes at {dst:?})"),
+        }
+    }
+}
+
+/// Work for a queue.
+#[non_exhaustive]
+pub enum Command {
+    /// One step.
+    Step(Step),
+    /// Steps one after the other, as one unit with one event: each may read and write what those before it do, and begins when they
+    /// have ended. Where one fails, those behind it are not run. Only for devices that take such
+    /// ([`Capabilities::sequences`](super::Capabilities::sequences)). They may be submitted again, so that they are shared.
+    Sequence(Arc<[Step]>),
+    /// A kernel from a source that this device has compiled.
+    SourceKernel(Box<SourceLaunch>),
     /// A hint about memory of this driver. It changes no contents; a device that has no use for it does nothing.
     Advise {
         /// Where the memory begins.
@@ -91,65 +111,21 @@ pub enum Command {
     HostTask(Box<dyn FnOnce() -> Result<()> + Send>),
 }
 
-impl fmt::Debug for Command {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Launch(plans) => f.debug_tuple("Launch").field(plans).finish(),
-            Self::Stages(stages) => f.debug_tuple("Stages").field(stages).finish(),
-            Self::Sequence(steps) => f.debug_tuple("Sequence").field(steps).finish(),
-            Self::Kernel(launch) => write!(f, "Kernel({:?} over {})", launch.kernel, launch.space),
-            Self::SourceKernel(launch) => write!(f, "SourceKernel({launch:?})"),
-            Self::Copy { dst, src, bytes } => write!(f, "Copy({bytes} bytes {src:?} → {dst:?})"),
-            Self::Fill { dst, bytes, .. } => write!(f, "Fill({bytes} bytes at {dst:?})"),
-            Self::Advise { ptr, bytes, advice } => write!(f, "Advise({advice:?}, {bytes} bytes at {ptr:?})"),
-            Self::Barrier => f.write_str("Barrier"),
-            Self::HostTask(_) => f.write_str("HostTask"),
-        }
+impl From<Step> for Command {
+    fn from(step: Step) -> Self {
+        Self::Step(step)
     }
 }
 
-/// A command of a [`Command::Sequence`]: plain data, which may be submitted more than once. Each is as the command of its name.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Step {
-    /// See [`Command::Launch`].
-    Launch(Vec<LaunchPlan>),
-    /// See [`Command::Stages`].
-    Stages(Vec<Vec<LaunchPlan>>),
-    /// See [`Command::Kernel`].
-    Kernel(Box<KernelLaunch>),
-    /// See [`Command::Copy`].
-    Copy {
-        /// Where to.
-        dst: UsmPtr,
-        /// Where from.
-        src: UsmPtr,
-        /// How many bytes.
-        bytes: usize,
-    },
-    /// See [`Command::Fill`].
-    Fill {
-        /// Where to.
-        dst: UsmPtr,
-        /// How many bytes.
-        bytes: usize,
-        /// The pattern.
-        pattern: [u8; 16],
-        /// Length of the pattern.
-        pattern_bytes: usize,
-    },
-}
-
-impl From<Step> for Command {
-    fn from(step: Step) -> Self {
-        match step {
-            Step::Launch(plans) => Self::Launch(plans),
-            Step::Stages(stages) => Self::Stages(stages),
-            Step::Kernel(launch) => Self::Kernel(launch),
-            Step::Copy { dst, src, bytes } => Self::Copy { dst, src, bytes },
-            Step::Fill { dst, bytes, pattern, pattern_bytes } => {
-                Self::Fill { dst, bytes, pattern, pattern_bytes }
-            }
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Step(step) => step.fmt(f),
+            Self::Sequence(steps) => f.debug_tuple("Sequence").field(steps).finish(),
+            Self::SourceKernel(launch) => write!(f, "SourceKernel({launch:?})"),
+            Self::Advise { ptr, bytes, advice } => write!(f, "Advise({advice:?}, {bytes} bytes at {ptr:?})"),
+            Self::Barrier => f.write_str("Barrier"),
+            Self::HostTask(_) => f.write_str("HostTask"),
         }
     }
 }

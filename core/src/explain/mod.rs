@@ -14,7 +14,7 @@ pub use analyze::profile;
 use std::fmt;
 use std::time::Duration;
 
-use crate::backend::{Command, Way};
+use crate::backend::{Command, Step, Way};
 use crate::cut::Cut;
 use crate::dtype::Dtype;
 use crate::error::Result;
@@ -269,9 +269,11 @@ impl Naming {
             }
         };
         match command {
-            Command::Launch(plans) => add(0, plans),
-            Command::Stages(stages) => stages.iter().enumerate().for_each(|(stage, plans)| add(stage, plans)),
-            Command::Kernel(launch) => {
+            Command::Step(Step::Launch(plans)) => add(0, plans),
+            Command::Step(Step::Stages(stages)) => {
+                stages.iter().enumerate().for_each(|(stage, plans)| add(stage, plans))
+            }
+            Command::Step(Step::Kernel(launch)) => {
                 let kind = format!("kernel `{}` over {}", launch.kernel.name(), launch.space);
                 parts.push(Part { stage: 0, kind, operations: Vec::new(), extents: Vec::new() });
                 for (object, argument) in launch.arrays() {
@@ -283,12 +285,12 @@ impl Naming {
                     writes.extend(launch.kernel.writes(object).then(reached));
                 }
             }
-            &Command::Copy { dst, src, bytes } => {
+            &Command::Step(Step::Copy { dst, src, bytes }) => {
                 parts.push(moved("copy"));
                 reads.push(bytes_at(src.addr(), bytes));
                 writes.push(bytes_at(dst.addr(), bytes));
             }
-            &Command::Fill { dst, bytes, .. } => {
+            &Command::Step(Step::Fill { dst, bytes, .. }) => {
                 parts.push(moved("fill"));
                 writes.push(bytes_at(dst.addr(), bytes));
             }

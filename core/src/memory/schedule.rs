@@ -17,7 +17,7 @@ use super::reach::{Stated, check, check_kernel};
 use super::seen::{self, Seen};
 use super::track::{FEW_ACCESSES, LockedTrack, Mode, Region, Views};
 use super::{BLOCK_ALIGN_BYTES, UsmKind, backlog, heap, watch};
-use crate::backend::{self, Command, Dependency, EventStatus, Rest, SourceLaunch, Submitted, Wait};
+use crate::backend::{self, Command, Dependency, EventStatus, Rest, SourceLaunch, Step, Submitted, Wait};
 use crate::cut::Cut;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
@@ -357,7 +357,7 @@ pub(crate) fn launch(
     check(&plans, &Stated::new(&accesses)?)?;
     // SAFETY: `check`; the rest of the contract of a plan (merged dimensions, exact or no overlap) is `lazy`'s, and no memory
     // safety hangs on it but the exclusion of overlapping outputs, which `lazy::evaluate` has separated.
-    unsafe { submit(queue, &mut Some(Command::Launch(plans)), &accesses, depends, batch) }
+    unsafe { submit(queue, &mut Some(Command::Step(Step::Launch(plans))), &accesses, depends, batch) }
 }
 
 /// As [`launch`], stages of plans, each of which may read what those before it write.
@@ -373,7 +373,7 @@ pub(crate) fn launch_stages(
     stages.iter().try_for_each(|plans| check(plans, &stated))?;
     // SAFETY: each plan's operands lie in accesses of their modes (`check`), and a plan is valid by the pass
     // that made it; what stages write is memory of their own, which `lazy::evaluate` has made for them.
-    unsafe { submit(queue, &mut Some(Command::Stages(stages)), &accesses, depends, batch) }
+    unsafe { submit(queue, &mut Some(Command::Step(Step::Stages(stages))), &accesses, depends, batch) }
 }
 
 /// As [`launch`], of a kernel that a user wrote.
@@ -387,7 +387,9 @@ pub(crate) fn launch_kernel(
     check_kernel(&launch, accesses)?;
     // SAFETY: `check_kernel`: each array that the kernel reads or writes lies in an access of that mode, and by the contract
     // of a kernel's form no index leads out of its array. Arguments fit their parameters (`Kernel::launch`).
-    unsafe { submit(queue, &mut Some(Command::Kernel(Box::new(launch))), accesses, depends, batch) }
+    unsafe {
+        submit(queue, &mut Some(Command::Step(Step::Kernel(Box::new(launch)))), accesses, depends, batch)
+    }
 }
 
 /// As [`launch`], of a kernel from a source.

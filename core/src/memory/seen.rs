@@ -109,16 +109,22 @@ impl fmt::Display for Passes {
 
 fn name(command: &Command) -> Name {
     match command {
-        Command::Launch(plans) => Passes::of(plans.iter()),
-        Command::Stages(stages) => Passes::of(stages.iter().flatten()),
+        Command::Step(step) => of_step(step),
         Command::Sequence(steps) => of_sequence(steps),
-        Command::Kernel(launch) => format!("kernel {}", launch.kernel.name()).into(),
         Command::SourceKernel(_) => "kernel from a source".into(),
-        Command::Copy { .. } => "copy".into(),
-        Command::Fill { .. } => "fill".into(),
         Command::Advise { advice, .. } => advice.name().into(),
         Command::Barrier => "barrier".into(),
         Command::HostTask(_) => "host task".into(),
+    }
+}
+
+fn of_step(step: &Step) -> Name {
+    match step {
+        Step::Launch(plans) => Passes::of(plans.iter()),
+        Step::Stages(stages) => Passes::of(stages.iter().flatten()),
+        Step::Kernel(launch) => format!("kernel {}", launch.kernel.name()).into(),
+        Step::Copy { .. } => "copy".into(),
+        Step::Fill { .. } => "fill".into(),
     }
 }
 

@@ -22,7 +22,7 @@ use super::allocation::{Allocation, Deleter};
 use super::schedule::{self, Access};
 use super::track::{Mode, Region};
 use super::{BLOCK_ALIGN_BYTES, Lease, UsmKind, UsmPtr, capture, heap, host, registry};
-use crate::backend::{self, Advice, Command};
+use crate::backend::{self, Advice, Command, Step};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::runtime::{Context, Device, Event, Queue, each_device};
@@ -270,7 +270,7 @@ impl UsmMemory {
             return host::read_bytes(&self.allocation, offset, out);
         }
         let src = self.ptr().byte_offset(offset.cast_signed());
-        let command = Command::Copy { dst: UsmPtr::new(out.as_mut_ptr()), src, bytes: out.len() };
+        let command = Command::Step(Step::Copy { dst: UsmPtr::new(out.as_mut_ptr()), src, bytes: out.len() });
         let accesses = vec![self.access(offset, out.len(), Mode::Read)];
         // SAFETY: the range is inside the allocation (`check`) and is what `accesses` says; `out` is a borrow that no
         // one else has, and outlives the command, which is waited for.
@@ -301,7 +301,11 @@ impl UsmMemory {
         // SAFETY: the range is inside the allocation (`check`) and is what `accesses` says; `data` is a
         // borrow that is only read, and outlives the command, which is waited for.
         unsafe {
-            schedule::submit_to_end(&self.queue, Command::Copy { dst, src, bytes: data.len() }, accesses)
+            schedule::submit_to_end(
+                &self.queue,
+                Command::Step(Step::Copy { dst, src, bytes: data.len() }),
+                accesses,
+            )
         }
     }
 
@@ -464,7 +468,7 @@ impl Queue {
     ) -> Result<Event> {
         dst.allocation.pending_reads.flush_queues()?;
         let at = |memory: &UsmMemory, offset: usize| memory.ptr().byte_offset(offset as isize);
-        let command = Command::Copy { dst: at(dst, dst_offset), src: at(src, src_offset), bytes };
+        let command = Command::Step(Step::Copy { dst: at(dst, dst_offset), src: at(src, src_offset), bytes });
         let accesses =
             vec![dst.access(dst_offset, bytes, Mode::Write), src.access(src_offset, bytes, Mode::Read)];
         // SAFETY: both ranges are inside their allocations (`check`, by the caller), do not overlap, and are what
@@ -507,7 +511,8 @@ impl Queue {
         }
         memory.allocation.pending_reads.flush_queues()?;
         let dst = memory.ptr().byte_offset(offset as isize);
-        let command = Command::Fill { dst, bytes, pattern: value.to_bytes(), pattern_bytes: size };
+        let command =
+            Command::Step(Step::Fill { dst, bytes, pattern: value.to_bytes(), pattern_bytes: size });
         let accesses = vec![memory.access(offset, bytes, Mode::Write)];
         // SAFETY: the range is inside the allocation (checked above), aligned to the pattern, and is what `accesses`
         // says.

@@ -1,6 +1,6 @@
 //! What the device's thread does for a command: loops over scalars.
 
-use stridewise_core::backend::{Family, Fold, LaunchPlan, Operand, Command, Support};
+use stridewise_core::backend::{Command, Family, Fold, LaunchPlan, Operand, Step, Support};
 use stridewise_core::{Dtype, Error, Op, Result, Scalar, UsmPtr, ops};
 
 /// Whether there is a loop for a plan. What is refused here is an error with this reason in the user's hands, or computed by core
@@ -20,19 +20,19 @@ pub(crate) fn supports(plan: &LaunchPlan) -> Support {
 /// As for [`Queue::submit`](stridewise_core::backend::Queue::submit), when the waits are over.
 pub(crate) unsafe fn run(command: &Command) -> Result<()> {
     match *command {
-        Command::Launch(ref plans) => {
+        Command::Step(Step::Launch(ref plans)) => {
             for plan in plans {
                 // SAFETY: the caller's promise: the plan is valid, and nothing else accesses its memory in conflict.
                 unsafe { run_plan(plan)? };
             }
             Ok(())
         }
-        Command::Copy { dst, src, bytes } => {
+        Command::Step(Step::Copy { dst, src, bytes }) => {
             // SAFETY: both ranges are live memory and do not overlap, by the contract of the command.
             unsafe { std::ptr::copy_nonoverlapping(src.as_ptr(), dst.as_ptr(), bytes) };
             Ok(())
         }
-        Command::Fill { dst, bytes, pattern, pattern_bytes } => {
+        Command::Step(Step::Fill { dst, bytes, pattern, pattern_bytes }) => {
             for start in (0..bytes).step_by(pattern_bytes) {
                 // SAFETY: the range is live memory, a whole number of patterns long, by the contract of the command.
                 unsafe {

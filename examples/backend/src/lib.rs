@@ -10,10 +10,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock, PoisonError};
 
 use stridewise_core::backend::sync::{Mutex, MutexGuard};
-use stridewise_core::backend::{LaunchPlan, 
+use stridewise_core::backend::{
     Aspect, Backlog, Capabilities, Command, Dependency, Device, DeviceInfo, DeviceType, Driver, Event,
-    HostAccess, Partition, PerProcess, Queue, QueueProperties, RawAllocation, Signal, SignalHandle,
-    Submitted, Support, UsmSupport, Wait, primitives, start_thread,
+    HostAccess, LaunchPlan, Partition, PerProcess, Queue, QueueProperties, RawAllocation, Signal,
+    SignalHandle, Submitted, Support, UsmSupport, Wait, primitives, start_thread,
 };
 use stridewise_core::kernel::{Kernel, LaunchOptions};
 use stridewise_core::memory::heap;

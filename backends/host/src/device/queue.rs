@@ -6,7 +6,7 @@ use std::time::Duration;
 use smallvec::SmallVec;
 use stridewise_core::backend::sync::{Mutex, MutexGuard};
 use stridewise_core::backend::{
-    Command, Dependency, Event, EventStatus, Queue, QueueProperties, Submitted, Wait,
+    Command, Dependency, Event, EventStatus, Queue, QueueProperties, Step, Submitted, Wait,
 };
 use stridewise_core::{Error, Result};
 
@@ -80,12 +80,9 @@ impl Queue for HostQueue {
         let submitted = self.properties.profiling.then(|| self.device.origin.elapsed());
         if !matches!(
             command,
-            Command::Launch(_)
-                | Command::Stages(_)
-                | Command::Sequence(_)
-                | Command::Kernel(_)
-                | Command::Copy { .. }
-                | Command::Fill { .. }
+            Command::Step(
+                Step::Launch(_) | Step::Stages(_) | Step::Kernel(_) | Step::Copy { .. } | Step::Fill { .. }
+            ) | Command::Sequence(_)
                 | Command::Advise { .. }
                 | Command::Barrier
                 | Command::HostTask(_)

@@ -160,11 +160,8 @@ impl Job for Task {
 /// Whether a command needs the pool, and its rough time on one thread if so.
 pub(crate) fn estimate_ns(command: &Command) -> Option<u64> {
     match command {
-        Command::Launch(plans) => Some(plans_ns(plans)),
-        Command::Stages(stages) => Some(stages_ns(stages)),
+        Command::Step(step) => Some(step_ns(step)),
         Command::Sequence(steps) => Some(steps.iter().fold(0, |sum, step| sum.saturating_add(step_ns(step)))),
-        Command::Kernel(launch) => Some(interpreter::estimate_ns(launch)),
-        Command::Copy { bytes, .. } | Command::Fill { bytes, .. } => Some(bytes_ns(*bytes)),
         // A page that is not there yet costs about as much as copying it does, one that is there nothing.
         Command::Advise { bytes, .. } => Some(bytes_ns(*bytes)),
         _ => None,
@@ -196,14 +193,8 @@ fn plans_ns(plans: &[LaunchPlan]) -> u64 {
 
 fn run(command: Command, tuning: &Tuning) -> Result<()> {
     match command {
-        Command::Launch(plans) => launch(&plans, tuning)?,
-        Command::Stages(stages) => launch_stages(&stages, tuning)?,
+        Command::Step(step) => run_step(&step, tuning)?,
         Command::Sequence(steps) => steps.iter().try_for_each(|step| run_step(step, tuning))?,
-        Command::Kernel(kernel) => run_kernel(&kernel, tuning)?,
-        Command::Copy { dst, src, bytes } => copy(dst, src, bytes, tuning),
-        Command::Fill { dst, bytes, pattern, pattern_bytes } => {
-            fill(dst, bytes, &pattern[..pattern_bytes], tuning);
-        }
         Command::Advise { ptr, bytes, advice } => crate::memory::advise(ptr.as_ptr(), bytes, advice),
         Command::HostTask(task) => task()?,
         _ => {}

@@ -182,7 +182,7 @@ impl Recording {
             // Changes nothing; commands are submitted again in their order.
             return Ok(None);
         }
-        let Some(step) = again(command)? else {
+        let Command::Step(step) = command else {
             return self.refused(Error::unsupported(
                 "command",
                 format!("{command:?}"),
@@ -190,6 +190,7 @@ impl Recording {
                 "do it before the capture, or after it",
             ));
         };
+        let step = again(step)?;
         let accesses = heap::collect("accesses", accesses.iter().cloned())?;
         Ok(Some(Captured { step, accesses, cut }))
     }
@@ -326,18 +327,12 @@ impl Drop for Scope {
     }
 }
 
-/// A command as one that may be submitted again; none of what cannot be.
-fn again(command: &Command) -> Result<Option<Step>> {
+/// A command's step, once more.
+fn again(step: &Step) -> Result<Step> {
     let plans = |plans: &Vec<LaunchPlan>| heap::collect("plans", plans.iter().cloned());
-    Ok(Some(match command {
-        Command::Launch(launched) => Step::Launch(plans(launched)?),
-        Command::Stages(stages) => Step::Stages(stages.iter().map(plans).collect::<Result<_>>()?),
-        Command::Kernel(launch) => Step::Kernel(launch.clone()),
-        Command::Copy { dst, src, bytes } => Step::Copy { dst: *dst, src: *src, bytes: *bytes },
-        Command::Fill { dst, bytes, pattern, pattern_bytes } => {
-            Step::Fill { dst: *dst, bytes: *bytes, pattern: *pattern, pattern_bytes: *pattern_bytes }
-        }
-        // Of a kernel from a source, its caller has promised what it does for this launch alone.
-        _ => return Ok(None),
-    }))
+    Ok(match step {
+        Step::Launch(launched) => Step::Launch(plans(launched)?),
+        Step::Stages(stages) => Step::Stages(stages.iter().map(plans).collect::<Result<_>>()?),
+        other => other.clone(),
+    })
 }
