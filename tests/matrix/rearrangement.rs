@@ -1,6 +1,8 @@
 //! Elements in other places, against naive loops over multi-indices.
 
-use stridewise::{Device, Dtype, Error, Indexing, Op, Queue, Scalar, UsmArray, broadcast_arrays, meshgrid};
+use stridewise::{
+    Device, Dtype, Error, Indexing, Op, Queue, Reduction, Scalar, UsmArray, broadcast_arrays, meshgrid,
+};
 
 use crate::cell::{Case, Check, ensure, need, short, wrong};
 use crate::forms::{Form, expect, multi_index, place};
@@ -37,6 +39,7 @@ pub(crate) fn cases() -> Vec<Case> {
     }
     cases.push(Case::new("rearrange::large/f32", large));
     cases.push(Case::new("rearrange::recorded/f32", recorded));
+    cases.push(Case::new("rearrange::rolled_and_read/f32", rolled_and_read));
     cases.push(Case::new("rearrange::many_axes/i16", many_axes));
     cases.push(Case::new("rearrange::errors", errors));
     cases
@@ -314,6 +317,62 @@ fn recorded(device: &Device) -> Check {
     expect(&"a lower triangle", &x.binary(Op::Add, &x)?.tril(0)?, &expected)?;
     let expected: Vec<Scalar> = grid().flat_map(|(i, j)| [at(i, j); 2]).collect();
     expect(&"repeated", &x.binary(Op::Add, &x)?.repeat(2, None)?, &expected)
+}
+
+/// What is rolled and large is read where it lies by the operation that wants it.
+fn rolled_and_read(device: &Device) -> Check {
+    const SHAPE: [usize; 2] = [130, 140];
+    let queue = device.queue()?;
+    let mut random = Random::named("rolled and read");
+    let whole = |random: &mut Random| random.below(60) as f32;
+    let places = || (0..SHAPE[0]).flat_map(|i| (0..SHAPE[1]).map(move |j| [i, j]));
+    let scalars =
+        |values: &[f32]| -> Vec<Scalar> { values.iter().map(|&value| Scalar::F32(value)).collect() };
+    let rolled = |values: &[f32], ways: [isize; 2]| -> Vec<f32> {
+        let from =
+            |axis: usize, at: usize| (at as isize - ways[axis]).rem_euclid(SHAPE[axis] as isize) as usize;
+        places().map(|[i, j]| values[from(0, i) * SHAPE[1] + from(1, j)]).collect()
+    };
+    for round in 0..6 {
+        let values: Vec<f32> = (0..SHAPE[0] * SHAPE[1]).map(|_| whole(&mut random)).collect();
+        let form = [Form::C, Form::F, Form::Mixed][round % 3];
+        let (x, _) = place(&queue, &SHAPE, Dtype::F32, &scalars(&values), form)?;
+        let (mut sum, mut expected) = (x.binary(Op::Multiply, &x)?, values.clone());
+        expected.iter_mut().for_each(|value| *value *= *value);
+        for _ in 0..1 + random.below(9) {
+            let ways = [0, 1].map(|axis| match random.below(3) {
+                0 => 0,
+                1 => random.below(3) as isize - 1,
+                _ => random.below(2 * SHAPE[axis]) as isize - SHAPE[axis] as isize,
+            });
+            sum = sum.binary(Op::Add, &x.roll(&ways, Some(&[0, 1]))?)?;
+            expected.iter_mut().zip(rolled(&values, ways)).for_each(|(sum, value)| *sum += value);
+        }
+        expect(&format_args!("a sum of rolled arrays, {form:?}"), &sum, &scalars(&expected))?;
+
+        let ways = [-1, 7];
+        let moved = x.roll(&ways, Some(&[0, 1]))?;
+        let of_moved = rolled(&values, ways);
+        let one = moved.binary(Op::Add, &moved)?;
+        let turned = moved.t().binary(Op::Add, &x.t())?;
+        let columns = moved.binary(Op::Multiply, &x)?.reduce(Reduction::Sum, Some(&[0]), false)?;
+        let products =
+            |j: usize| (0..SHAPE[0]).map(|i| of_moved[i * SHAPE[1] + j] * values[i * SHAPE[1] + j]).sum();
+        let expected: Vec<f32> = (0..SHAPE[1]).map(products).collect();
+        expect(&"sums of what was rolled", &columns, &scalars(&expected))?;
+        let doubled: Vec<f32> = of_moved.iter().map(|value| value + value).collect();
+        expect(&"twice what was rolled", &one, &scalars(&doubled))?;
+        let pairs: Vec<f32> = of_moved.iter().zip(&values).map(|(a, b)| a + b).collect();
+        expect(&"the transpose of what was rolled", &turned.t(), &scalars(&pairs))?;
+
+        // The array is written behind: first by what reads it in another place.
+        let later = x.roll(&[3], Some(&[0]))?;
+        x.assign(&x.roll(&ways, Some(&[0, 1]))?.binary(Op::Add, &x)?)?;
+        expect(&"what is rolled, into itself", &x, &scalars(&pairs))?;
+        expect(&"what was rolled and is held", &moved, &scalars(&of_moved))?;
+        expect(&"what was rolled before the write", &later, &scalars(&rolled(&values, [3, 0])))?;
+    }
+    Ok(())
 }
 
 /// Rolled along more axes than one submission takes.

@@ -9,11 +9,15 @@ use super::{IndexMode, Reduction, UsmArray};
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::layout::{Dims, Order, SliceItem, broadcast_shapes, normalize_axes, normalize_axis};
+use crate::lazy::{Node, Source};
 use crate::memory::heap;
+use crate::memory::immediate::IMMEDIATE_BYTES;
 use crate::runtime::common_queue;
 
 /// Axes rolled in one submission: each makes twice as many parts.
 const ROLLED_AXES: usize = 4;
+/// Axes rolled at most by what is recorded: each array that is rolled in another way cuts the pass that reads it once along each.
+const RECORDED_AXES: usize = 2;
 
 /// A whole axis.
 const WHOLE: SliceItem = SliceItem::Slice { start: None, stop: None, step: 1 };
@@ -100,11 +104,28 @@ impl UsmArray {
         if ways.is_empty() || self.is_empty() {
             return self.copy();
         }
+        if ways.len() <= RECORDED_AXES && self.len() > IMMEDIATE_BYTES / self.dtype.size() {
+            return self.record_roll(&ways);
+        }
         let mut rolled = self.clone();
         for ways in ways.chunks(ROLLED_AXES) {
             rolled = rolled.roll_parts(ways)?;
         }
         Ok(rolled)
+    }
+
+    /// The elements moved along very few axes by whoever reads them.
+    fn record_roll(&self, ways: &[(usize, usize)]) -> Result<Self> {
+        self.elements().memory()?;
+        let mut moved: Dims = SmallVec::from_elem(0, self.ndim());
+        for &(axis, way) in ways {
+            moved[axis] = way;
+        }
+        let mut recorded = self.as_expression(self.dtype)?;
+        recorded.operands[0] = Source::Rolled(self.clone(), moved);
+        let layout = recorded.layout.clone();
+        let elements = Node::record(&self.queue, self.usm_kind(), recorded)?;
+        Ok(Self::of(elements, layout, self.dtype, self.queue.clone()))
     }
 
     /// The elements moved along a few axes, each by less than its extent.

@@ -100,7 +100,7 @@ impl Copies {
             Work::Map(recorded) | Work::Fold(recorded, _) => &mut recorded.operands,
         };
         for operand in operands {
-            if let Source::Array(array) = operand {
+            if let Source::Array(array) | Source::Rolled(array, _) = operand {
                 self.replace(array)?;
             }
         }

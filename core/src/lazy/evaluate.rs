@@ -12,8 +12,8 @@
 //! computed or waited for: where memory is missing, `Batch::run` gives the lock up, waits, and begins again.
 //! So what is here may run twice for one flush.
 //!
-//! An output that overlaps an input other than exactly has a copy made of that input first (`separate`):
-//! plans may not. The time is that of planning, some microseconds for each flush; `reduce` saves the
+//! An output may overlap an input other than exactly, plans may not (`separate`): that input is copied first, or, where several do, as
+//! the neighbours of a stencil, the result goes into other memory and is copied to its own behind it. The time is that of planning, some microseconds for each flush; `reduce` saves the
 //! submission where one thread is as fast.
 
 use std::sync::Arc;
@@ -199,7 +199,7 @@ pub(super) fn evaluate_fold(
     for array in recorded.arrays() {
         array.elements().note_peek();
     }
-    Ok(Evaluated { stage, plans, inputs, output, extras: SmallVec::new() })
+    Ok(Evaluated { stage, plans, inputs, output, into: None, extras: SmallVec::new() })
 }
 
 /// Pending reductions whose results are read in a submission, each behind those that it reads itself.
@@ -218,6 +218,8 @@ pub(super) struct Evaluated {
     plans: Vec<LaunchPlan>,
     inputs: SmallVec<[Input; 4]>,
     pub(super) output: Placed,
+    /// Where the output is copied to behind the pass, as inputs overlap that.
+    into: Option<Placed>,
     /// Intermediates that somebody holds, written by the same pass.
     extras: SmallVec<[(Arc<Node>, Placed); 2]>,
 }
@@ -226,8 +228,9 @@ impl Evaluated {
     /// Notes for people what its arrays are like.
     fn sketch(&self, draft: &mut Draft) {
         let read = self.inputs.iter().filter_map(Input::memory);
+        let written = [&self.output].into_iter().chain(&self.into);
         for Placed { allocation, layout, dtype } in
-            read.chain([&self.output]).chain(self.extras.iter().map(|(_, p)| p))
+            read.chain(written).chain(self.extras.iter().map(|(_, p)| p))
         {
             draft.arrays.push((Arc::clone(allocation), layout.clone(), *dtype));
         }
@@ -235,7 +238,7 @@ impl Evaluated {
 
     fn is_exported(&self) -> bool {
         let inputs = self.inputs.iter().filter_map(Input::memory);
-        inputs.chain([&self.output]).any(|p| p.allocation.is_exported())
+        inputs.chain([&self.output]).chain(&self.into).any(|p| p.allocation.is_exported())
     }
 
     pub(super) fn is_supported(&self, queue: &Queue) -> bool {
@@ -261,6 +264,7 @@ pub(super) fn submit(
     batch: &mut Batch<'_>,
 ) -> Result<Event> {
     let (mut accesses, mut computed) = (Vec::new(), Vec::new());
+    let mut moved = heap::with_capacity("arrays", parts.len())?;
     let mut folded = heap::with_capacity("arrays", before.len())?;
     let last = before.iter().map(|(_, part)| part.stage + 1).max().unwrap_or(0);
     let mut stages = heap::with_capacity("stages", last + 1)?;
@@ -280,10 +284,14 @@ pub(super) fn submit(
         add(&mut stages[part.stage], part)?;
         folded.push((node, memory));
     }
-    for part in parts {
+    for mut part in parts {
+        moved.extend(part.into.take().map(|into| (part.output.clone(), into)));
         add(&mut stages[last], part)?;
     }
-    let event = submit_stages(queue, stages, accesses, depends, batch)?;
+    let mut event = submit_stages(queue, stages, accesses, depends, batch)?;
+    for (from, to) in moved {
+        event = copy(queue, from, &to, batch)?;
+    }
     for (node, memory) in folded.into_iter().chain(computed) {
         node.settle(memory);
     }
@@ -353,7 +361,7 @@ fn evaluate_part(
     let mut emission = Emission::new(&settled, before);
     let value = emission.value(recorded)?;
     let order = if recorded.layout.is_c_contiguous() { Order::C } else { Order::F };
-    let output = place(batch, target, shape, order, recorded.out)?;
+    let mut output = place(batch, target, shape, order, recorded.out)?;
     let value = emission.builder.cast(value, output.dtype)?;
     emission.builder.output(value)?;
     let mut extras = SmallVec::new();
@@ -375,14 +383,14 @@ fn evaluate_part(
             "copy the array first",
         ));
     }
-    separate(queue, &mut inputs, &output, batch)?;
+    let into = separate(queue, &mut inputs, &mut output, order, batch)?;
     let mut plans = Vec::new();
     if !recorded.layout.is_empty() {
         let outputs: SmallVec<[Placed; 2]> =
             std::iter::once(&output).chain(extras.iter().map(|(_, p)| p)).cloned().collect();
         plan::map(&program, shape, &inputs, &outputs, &mut plans)?;
     }
-    Ok(Evaluated { stage, plans, inputs, output, extras })
+    Ok(Evaluated { stage, plans, inputs, output, into, extras })
 }
 
 fn target_allocation(target: &Target) -> Option<&Arc<Allocation>> {
@@ -408,29 +416,55 @@ fn place_new(batch: &Batch<'_>, kind: UsmKind, layout: Layout, dtype: Dtype) -> 
     Ok(Placed { allocation, layout, dtype })
 }
 
-/// Copies inputs that overlap the output other than exactly, so that the result is what a copy first would give.
-fn separate(queue: &Queue, inputs: &mut [Input], output: &Placed, batch: &mut Batch<'_>) -> Result<()> {
-    for source in inputs {
-        let Input::Memory(input) = source else { continue };
+/// Sees to it that no input overlaps the output other than exactly, so that the result is what copies first would give: copies the input
+/// that does, or, where there are several or it is larger than the output, has the result computed into other memory. Then, where it
+/// is to be copied behind that.
+fn separate(
+    queue: &Queue,
+    inputs: &mut [Input],
+    output: &mut Placed,
+    order: Order,
+    batch: &mut Batch<'_>,
+) -> Result<Option<Placed>> {
+    let clashes = |input: &Placed, moved: bool| {
         let (size, out_size) = (input.dtype.size(), output.dtype.size());
         let (read, written) = ((&input.layout, size), (&output.layout, out_size));
-        let clash = input.allocation.shares(read, &output.allocation, written);
         let same = Arc::ptr_eq(&input.allocation, &output.allocation);
         let exact = same && size == out_size && layout::same_view(&input.layout, &output.layout);
-        if clash && !exact {
-            let shape = input.layout.shape();
-            let copy =
-                place_new(batch, input.allocation.kind(), Layout::contiguous(shape, Order::C)?, input.dtype)?;
-            let mut plans = Vec::new();
-            let program = Arc::new(Program::convert(input.dtype, input.dtype));
-            let accesses = vec![input.access(Mode::Read), copy.access(Mode::Write)];
-            let read = Input::Memory(input.clone());
-            plan::map(&program, shape, &[read], std::slice::from_ref(&copy), &mut plans)?;
-            schedule::launch(queue, plans, accesses, &[], batch)?;
-            *source = Input::Memory(copy);
-        }
+        (moved || !exact) && input.allocation.shares(read, &output.allocation, written)
+    };
+    let mut clashing = inputs.iter_mut().filter_map(|input| match input {
+        Input::Memory(input) if clashes(input, false) => Some(input),
+        Input::Rolled(input, _) if clashes(input, true) => Some(input),
+        _ => None,
+    });
+    let Some(first) = clashing.next() else { return Ok(None) };
+    let bytes = |placed: &Placed| placed.layout.len() * placed.dtype.size();
+    if clashing.next().is_none() && bytes(first) <= bytes(output) {
+        let layout = Layout::contiguous(first.layout.shape(), Order::C)?;
+        let apart = place_new(batch, first.allocation.kind(), layout, first.dtype)?;
+        copy(queue, first.clone(), &apart, batch)?;
+        *first = apart;
+        return Ok(None);
     }
-    Ok(())
+    let layout = Layout::contiguous(output.layout.shape(), order)?;
+    let apart = place_new(batch, output.allocation.kind(), layout, output.dtype)?;
+    Ok(Some(std::mem::replace(output, apart)))
+}
+
+/// Submits a copy of elements to places of the same shape and dtype.
+fn copy(queue: &Queue, from: Placed, to: &Placed, batch: &mut Batch<'_>) -> Result<Event> {
+    let mut plans = Vec::new();
+    let program = Arc::new(Program::convert(from.dtype, to.dtype));
+    let accesses = vec![from.access(Mode::Read), to.access(Mode::Write)];
+    plan::map(
+        &program,
+        to.layout.shape(),
+        &[Input::Memory(from.clone())],
+        std::slice::from_ref(to),
+        &mut plans,
+    )?;
+    schedule::launch(queue, plans, accesses, &[], batch)
 }
 
 /// Flushes what other queues have recorded on an allocation. Done before the own queue's lock is taken: no thread holds

@@ -126,6 +126,10 @@ impl Settled {
                     obstacles.push((Arc::clone(node), Cut::Capture));
                 }
                 // Every reference is asked for its layout, later ones too: `x + x.flip()` reads `x` in two ways.
+                // A reduction goes through its arrays in their order.
+                Some(Work::Map(inner)) if self.reduction && inner.rolls() => {
+                    obstacles.push((Arc::clone(node), Cut::View));
+                }
                 Some(Work::Map(inner))
                     if inner.layout == *array.layout() && inner.layout.shape() == shape =>
                 {
@@ -337,6 +341,12 @@ impl<'a> Emission<'a> {
                     let arg = self.array(array)?;
                     self.builder.cast(arg, wanted)?
                 }
+                Source::Rolled(array, ways) => {
+                    let arg = self.builder.input(array.dtype())?;
+                    let allocation = array.elements().get_memory().ok_or_else(neither)?;
+                    self.inputs.push(Input::Rolled(placed(array, allocation), ways.clone()));
+                    self.builder.cast(arg, wanted)?
+                }
             };
             args.push(arg);
         }
@@ -372,30 +382,35 @@ impl<'a> Emission<'a> {
             Some(part) => Some(&part.output.allocation),
             None => array.elements().get_memory(),
         };
-        let allocation = allocation.ok_or_else(|| {
-            Error::value(
-                "array",
-                "neither recorded nor in memory",
-                "one of both",
-                "this is a defect of the engine: please report it",
-            )
-        })?;
+        let allocation = allocation.ok_or_else(neither)?;
         let (layout, dtype) = (array.layout(), array.dtype());
-        let same = |input: &Input| {
-            input.memory().is_some_and(|p| {
+        let same = |input: &Input| match input {
+            Input::Memory(p) => {
                 Arc::ptr_eq(&p.allocation, allocation) && p.layout == *layout && p.dtype == dtype
-            })
+            }
+            Input::Index(_) | Input::Rolled(..) => false,
         };
         if let Some(number) = self.inputs.iter().position(same) {
             // As many inputs as a program can have fit a byte.
             return Ok(Arg::Input(number as u8));
         }
         let arg = self.builder.input(dtype)?;
-        self.inputs.push(Input::Memory(Placed {
-            allocation: Arc::clone(allocation),
-            layout: layout.clone(),
-            dtype,
-        }));
+        self.inputs.push(Input::Memory(placed(array, allocation)));
         Ok(arg)
     }
+}
+
+/// An array's elements in its memory.
+fn placed(array: &UsmArray, allocation: &Arc<Allocation>) -> Placed {
+    Placed { allocation: Arc::clone(allocation), layout: array.layout().clone(), dtype: array.dtype() }
+}
+
+/// The defect that an array has no elements.
+fn neither() -> Error {
+    Error::value(
+        "array",
+        "neither recorded nor in memory",
+        "one of both",
+        "this is a defect of the engine: please report it",
+    )
 }

@@ -274,7 +274,7 @@ fn with_recorded<R>(queue: &Queue, of: &Recorded, f: impl FnOnce(&Call<'_>) -> R
         operands.push(match operand {
             Operand::Scalar(value) => value.cast(of.wanted(k)).into(),
             Operand::Array(array) => array.into(),
-            Operand::Index(_) => return None,
+            Operand::Index(_) | Operand::Rolled(..) => return None,
         });
     }
     let order = if of.layout.is_c_contiguous() { Order::C } else { Order::F };

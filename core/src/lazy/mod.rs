@@ -46,7 +46,7 @@ use smallvec::SmallVec;
 use crate::cut::Cut;
 use crate::dtype::Dtype;
 use crate::error::{Error, Result};
-use crate::layout::Layout;
+use crate::layout::{Dims, Layout};
 use crate::memory::allocation::Allocation;
 use crate::memory::capture::{self, Recording};
 use crate::memory::immediate::MAX_OPERANDS;
@@ -223,7 +223,7 @@ impl Work {
             && operands.iter().all(|operand| match operand {
                 Source::Array(array) => array.elements().is_ready(),
                 Source::Scalar(_) => true,
-                Source::Index(_) => false,
+                Source::Index(_) | Source::Rolled(..) => false,
             })
     }
 }
@@ -248,6 +248,11 @@ impl Recorded {
         self.operands.iter().filter_map(Source::array)
     }
 
+    /// Whether elements are moved on the way.
+    fn rolls(&self) -> bool {
+        self.operands.iter().any(|operand| matches!(operand, Source::Rolled(..)))
+    }
+
     /// The array that it hands on, perhaps converted.
     fn array(&self) -> Option<&UsmArray> {
         match (self.op, &self.operands[..]) {
@@ -263,7 +268,7 @@ impl Recorded {
         let (mut constants, mut conversions) = (0, 0);
         for (position, operand) in self.operands.iter().enumerate() {
             let dtype = match operand {
-                Source::Array(array) => array.dtype(),
+                Source::Array(array) | Source::Rolled(array, _) => array.dtype(),
                 Source::Index(_) => Dtype::I64,
                 Source::Scalar(_) => {
                     constants += 1;
@@ -288,12 +293,15 @@ pub(crate) enum Source {
     Scalar(Scalar),
     /// An `int64` computed from the multi-index: the layout's offset plus its strides times the multi-index.
     Index(Layout),
+    /// An array in memory whose elements are moved, those beyond the end to the beginning: along each axis by so many, fewer than its
+    /// extent.
+    Rolled(UsmArray, Dims),
 }
 
 impl Source {
     fn array(&self) -> Option<&UsmArray> {
         match self {
-            Self::Array(array) => Some(array),
+            Self::Array(array) | Self::Rolled(array, _) => Some(array),
             Self::Scalar(_) | Self::Index(_) => None,
         }
     }

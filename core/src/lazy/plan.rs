@@ -42,31 +42,41 @@ impl Placed {
     }
 }
 
-/// What a pass reads: memory, or indices (the layout's offset and strides are the value's).
+/// What a pass reads: memory, or indices (the layout's offset and strides are the value's), or memory whose elements are moved, those
+/// beyond the end to the beginning, along each axis by so many, fewer than its extent.
 #[derive(Clone)]
 pub(crate) enum Input {
     Memory(Placed),
     Index(Layout),
+    Rolled(Placed, Dims),
 }
 
 impl Input {
     pub(crate) fn layout(&self) -> &Layout {
         match self {
-            Self::Memory(placed) => &placed.layout,
+            Self::Memory(placed) | Self::Rolled(placed, _) => &placed.layout,
             Self::Index(layout) => layout,
         }
     }
 
     pub(crate) fn memory(&self) -> Option<&Placed> {
         match self {
-            Self::Memory(placed) => Some(placed),
+            Self::Memory(placed) | Self::Rolled(placed, _) => Some(placed),
             Self::Index(_) => None,
+        }
+    }
+
+    /// How its elements are moved.
+    fn ways(&self) -> Option<&[usize]> {
+        match self {
+            Self::Rolled(_, ways) => Some(ways),
+            Self::Memory(_) | Self::Index(_) => None,
         }
     }
 
     fn operand(&self, elements: isize, strides: &[isize]) -> Operand {
         match self {
-            Self::Memory(placed) => placed.operand(elements, strides),
+            Self::Memory(placed) | Self::Rolled(placed, _) => placed.operand(elements, strides),
             Self::Index(layout) => {
                 let start = layout.offset().wrapping_add_signed(elements);
                 Operand { ptr: UsmPtr::NULL.byte_offset(start.cast_signed()), strides: strides.into() }
@@ -75,11 +85,52 @@ impl Input {
     }
 }
 
-/// The plans of an elementwise pass: one, or several where more dimensions stay than a plan has: their number is that of the
-/// outer dimensions' points.
+/// The plans of an elementwise pass: one, or several where elements are moved or more dimensions stay than a plan has.
 pub(crate) fn map(
     program: &Arc<Program>,
     shape: &[usize],
+    inputs: &[Input],
+    outputs: &[Placed],
+    plans: &mut Vec<LaunchPlan>,
+) -> Result<()> {
+    if inputs.iter().all(|input| input.ways().is_none()) {
+        return map_part(program, shape, &|_| 0, inputs, outputs, plans);
+    }
+    // Boxes, in each of which everything is read in one piece: where they begin along each axis.
+    let begins: SmallVec<[Dims; 4]> = (0..shape.len())
+        .map(|axis| {
+            let mut begins: Dims = inputs.iter().filter_map(|input| Some(input.ways()?[axis])).collect();
+            begins.push(0);
+            begins.sort_unstable();
+            begins.dedup();
+            begins
+        })
+        .collect();
+    let counts: Dims = begins.iter().map(|begins| begins.len()).collect();
+    for_each_index(&counts, |index| {
+        let begin: Dims = index.iter().zip(&begins).map(|(&i, begins)| begins[i]).collect();
+        let end = |axis: usize| begins[axis].get(index[axis] + 1).copied().unwrap_or(shape[axis]);
+        let extents: Dims = (0..shape.len()).map(|axis| end(axis) - begin[axis]).collect();
+        let ahead = |number: usize| -> isize {
+            let input = number.checked_sub(outputs.len()).map(|input| &inputs[input]);
+            let layout = input.map_or_else(|| &outputs[number].layout, Input::layout);
+            let ways = input.and_then(Input::ways);
+            let place = |axis: usize| match ways.map_or(0, |ways| ways[axis]) {
+                way if begin[axis] < way => begin[axis] + shape[axis] - way,
+                way => begin[axis] - way,
+            };
+            (0..shape.len()).map(|axis| place(axis).cast_signed() * layout.strides()[axis]).sum()
+        };
+        map_part(program, &extents, &ahead, inputs, outputs, plans)
+    })
+}
+
+/// The plans of a part of an elementwise pass, which begins so many elements after the start of each operand, the outputs first: one,
+/// or several where more dimensions stay than a plan has: their number is that of the outer dimensions' points.
+fn map_part(
+    program: &Arc<Program>,
+    shape: &[usize],
+    ahead: &dyn Fn(usize) -> isize,
     inputs: &[Input],
     outputs: &[Placed],
     plans: &mut Vec<LaunchPlan>,
@@ -92,7 +143,7 @@ pub(crate) fn map(
         let place = |number: usize| {
             let steps: &Strides = &space.strides[number];
             let outer_elements: isize = index.iter().zip(steps).map(|(&i, &s)| i.cast_signed() * s).sum();
-            let (elements, steps) = (space.offsets[number] + outer_elements, &steps[outer..]);
+            let (elements, steps) = (ahead(number) + space.offsets[number] + outer_elements, &steps[outer..]);
             match number.checked_sub(outputs.len()) {
                 None => outputs[number].operand(elements, steps),
                 Some(input) => inputs[input].operand(elements, steps),

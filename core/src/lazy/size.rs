@@ -37,7 +37,7 @@ impl Size {
             let of = match operand {
                 Source::Array(array) => array.elements().pending().map(|node| node.size),
                 Source::Scalar(_) => continue,
-                Source::Index(_) => None,
+                Source::Index(_) | Source::Rolled(..) => None,
             };
             let of = of.unwrap_or(Self { steps: 0, leaves: 1 });
             size = Self { steps: size.steps + of.steps, leaves: size.leaves + of.leaves };
@@ -63,13 +63,13 @@ pub(super) struct Graph {
     entries: SmallVec<[Entry; 16]>,
     /// The arrays that are read, by whose they are and how they are read.
     leaves: SmallVec<[(*const (), Layout, Dtype); 8]>,
-    /// Indices, which are read each for itself.
-    indices: usize,
+    /// Indices and arrays whose elements are moved, which are read each for itself.
+    single: usize,
 }
 
 impl Graph {
     pub(super) fn of(root: &Recorded) -> Self {
-        let mut graph = Self { entries: SmallVec::new(), leaves: SmallVec::new(), indices: 0 };
+        let mut graph = Self { entries: SmallVec::new(), leaves: SmallVec::new(), single: 0 };
         graph.add(None, root);
         graph
     }
@@ -84,7 +84,7 @@ impl Graph {
             match operand {
                 Source::Array(array) => self.add_array(number, recorded, array),
                 Source::Scalar(_) => {}
-                Source::Index(_) => self.indices += 1,
+                Source::Index(_) | Source::Rolled(..) => self.single += 1,
             }
         }
         number
@@ -139,7 +139,7 @@ impl Graph {
                 }
             }
         }
-        let leaves = leaves.count_ones() as usize + self.indices + usize::from(cut.is_some());
+        let leaves = leaves.count_ones() as usize + self.single + usize::from(cut.is_some());
         (Size { steps, leaves }, seen)
     }
 

@@ -23,6 +23,7 @@ use super::moving::pack::with_size;
 use super::split::{self, Address, LONG_PART};
 use super::tuning::Tuning;
 use crate::fork_join;
+use counted::Ranks;
 use quick::Quick;
 use rows::{Rows, SCRATCH};
 pub(super) use words::Key;
@@ -108,16 +109,23 @@ impl Rows {
             (order.rank(unsafe { order.load(at) }), 0)
         };
         let countable = u32::try_from(self.len).is_ok();
+        let wide = self.dtype.kind().is_integer() && self.dtype.size() > 2;
+        let few = countable && self.indices && wide && end - start == 1;
         // SAFETY: for all of this function: rows `start..end` are the plan's and this thread's; the type of a
         // word is chosen by the elements' size and kind, and an index fits where the length was compared with
         // it.
         unsafe {
+            if few && let Some(ranks) = self.few_ranks(start) {
+                return self.counted::<u64>(start, end, ranks, threads);
+            }
             match self.dtype.size() {
                 1 if countable && (!self.indices || self.len >= FEW_PLACES) => {
-                    self.counted::<u8>(start, end, threads)
+                    self.counted::<u8>(start, end, Ranks::of_bytes(1), threads)
                 }
                 1 if !self.indices => self.values::<u8>(start, end, threads, None),
-                2 if countable && self.len >= COUNTED => self.counted::<u16>(start, end, threads),
+                2 if countable && self.len >= COUNTED => {
+                    self.counted::<u16>(start, end, Ranks::of_bytes(2), threads)
+                }
                 2 if !self.indices => match Quick::of(self.space.isa, size_of::<u32>()) {
                     Some(quick) => self.values::<u32>(start, end, threads, Some(quick)),
                     None => self.values::<u16>(start, end, threads, None),

@@ -322,6 +322,53 @@ fn long_rows_of_every_form() {
     }
 }
 
+/// Places of wide integers that are few apart, as many as there are places, or one more: those are counted, these sorted.
+#[test]
+fn places_of_numbers_in_a_small_range() {
+    let mut rng = Rng(8);
+    for (dtype, least, most) in [
+        (Dtype::I32, i128::from(i32::MIN), i128::from(i32::MAX)),
+        (Dtype::I64, i128::from(i64::MIN), i128::from(i64::MAX)),
+        (Dtype::U32, 0, i128::from(u32::MAX)),
+        (Dtype::U64, 0, i128::from(u64::MAX)),
+    ] {
+        for len in [1_usize, 2, 300, 5000, 150_001] {
+            for apart in [0, 1, 5, len - 1, len, len + 1, 65_535, 65_536] {
+                let first = [least, (least / 2).min(7), most - apart as i128][rng.below(3)];
+                let number = |rng: &mut Rng| first + rng.below(apart + 1) as i128;
+                let mut numbers: Vec<i128> = (0..len).map(|_| number(&mut rng)).collect();
+                numbers[rng.below(len)] = first;
+                numbers[rng.below(len)] = first + apart as i128;
+                let mut input =
+                    Array::new(&[len], vec![if apart % 2 == 0 { 1 } else { -2 }], dtype, &mut rng);
+                for (i, &number) in numbers.iter().enumerate() {
+                    let at = input.byte(&[i]);
+                    input.memory.write(at, Scalar::from_bytes(dtype, &number.to_le_bytes()));
+                }
+                for descending in [false, true] {
+                    let mut expected: Vec<usize> = (0..len).collect();
+                    expected.sort_by_key(|&i| if descending { -numbers[i] } else { numbers[i] });
+                    let mut out = [Array::dense(&[len], Dtype::I64, &mut rng)];
+                    let family = Family::Sort { descending, indices: true };
+                    let program = Program::convert(dtype, dtype);
+                    let mut inputs = [input.clone()];
+                    let threads = 1 + 2 * rng.below(2);
+                    let launch = plan(program, family, &[len], &mut inputs, &mut out);
+                    execute(&launch, Isa::best(), threads, 1 << 25);
+                    for (i, &expected) in expected.iter().enumerate() {
+                        let found = out[0].get(&[i]);
+                        assert_eq!(
+                            found,
+                            Scalar::I64(expected as i64),
+                            "{dtype}, {len} of {apart} from {first}, {threads} threads, {descending}, at {i}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Numbers of which only some bytes differ, so that passes are left out, in an odd and an even number.
 #[test]
 fn bytes_in_which_all_agree() {
