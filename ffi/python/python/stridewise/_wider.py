@@ -210,7 +210,8 @@ def linspace(
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
     options = {"dtype": dtype, "device": device, "usm_type": usm_type, "sycl_queue": sycl_queue, "queue": queue}
-    if getattr(start, "ndim", 0) or getattr(stop, "ndim", 0) or isinstance(start, (list, tuple)) or isinstance(stop, (list, tuple)):
+    # An array of one number has its dtype, too.
+    if not all(isinstance(x, (int, float, complex)) for x in (start, stop)):
         made, step = _between(start, stop, num, endpoint, axis, options)
         return (made, step) if retstep else made
     made = _sw.linspace(start, stop, num, endpoint=endpoint, **options)
@@ -224,8 +225,8 @@ def _between(start, stop, num, endpoint, axis, options):
     """Numbers between the elements of arrays, and their distances."""
     given = {key: value for key, value in options.items() if value is not None and key != "dtype"}
     dtype = options["dtype"]
-    queue = _queue((start, stop))
-    start, stop = (x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x, **(given or {"sycl_queue": queue})) for x in (start, stop))
+    given = given or {"sycl_queue": _queue((start, stop))}
+    start, stop = (_sw.asarray(x, **given) for x in (start, stop))
     start, stop = start / 1 if _sw.isdtype(start.dtype, ("integral", "bool")) else start, stop
     step = stop - start
     shape = step.shape
