@@ -1,6 +1,5 @@
 """NumPy's names for what the namespace has under those of the array API, and small functions that NumPy has beside them."""
 
-import math as _math
 import operator as _operator
 from functools import update_wrapper as _update_wrapper
 

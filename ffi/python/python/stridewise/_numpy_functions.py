@@ -8,7 +8,7 @@ import numpy as np
 import stridewise as sw
 
 from . import _methods
-from ._binding import HELP, check_casting, delivered, is_operand, is_ours, listed, missing, queue_of, refuse_rest, refused, target
+from ._binding import check_casting, delivered, is_operand, is_ours, listed, queue_of, refuse_rest, refused, target
 from ._operands import _written
 
 

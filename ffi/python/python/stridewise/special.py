@@ -22,7 +22,7 @@ import stridewise as _sw
 from . import _special_numbers as _numbers
 from ._arguments import explained as _explained
 from ._incomplete import _beta_up_to, _blocks, betainc, chdtr, chdtrc, exp1, gammainc, gammaincc
-from ._special_parts import _correction, _moved, _near_log_gamma, _polynomial, _positive_gamma, _public, _squares
+from ._special_parts import _correction, _moved, _near_log_gamma, _polynomial, _positive_gamma, _public
 
 __all__ = [
     "beta", "betainc", "betaln", "boxcox", "boxcox1p", "cbrt", "chdtr", "chdtrc", "comb", "digamma", "entr", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp1", "exp2",
