@@ -120,6 +120,14 @@ def test_linspace(arguments, endpoint):
     close(sw.linspace(*arguments, endpoint=endpoint), np.linspace(*arguments, endpoint=endpoint), ulp=2)
 
 
+def test_linspace_of_arrays_of_one_number(rng):
+    for dtype in ("f2", "f4", "f8", "i4", "c8"):
+        start, stop = np.asarray(1, dtype), np.asarray(3, dtype)
+        assert sw.linspace(sw.asarray(start), sw.asarray(stop), 4).dtype == np.linspace(start, stop, 4).dtype
+    for start, stop in rng.random((40, 2), dtype="f4"):
+        same(sw.linspace(sw.asarray(start), sw.asarray(stop), 14), np.linspace(start, stop, 14))
+
+
 def test_linspace_of_dtype():
     close(sw.linspace(0, 1, num=5, dtype="f4"), np.linspace(0, 1, 5, dtype="f4"))
     same(sw.linspace(-2, 2, 8, dtype="i4"), np.linspace(-2, 2, 8, dtype="i4"))

@@ -14,6 +14,7 @@ import stridewise as sw
 import stridewise.dppy as dppy
 from conftest import KINDS
 from kernels import on_devices
+from stridewise import kernel_api as kapi
 from stridewise.kernel_api import (
     AtomicRef, Item, LocalAccessor, NdRange, PrivateArray, Range, call_kernel, call_kernel_async, device_func, group_barrier,
 )  # fmt: skip
@@ -385,3 +386,44 @@ def test_extents_of_a_range():
             space[index]
     with pytest.raises(TypeError, match="expected an integer"):
         space["a"]
+
+
+def test_signatures():
+    one = (kapi.ItemType(1), kapi.USMNdArray(1, "C", sw.int64), kapi.USMNdArray(ndim=1, dtype="int64"), sw.float32)
+
+    def scaled(item, a, b, factor):
+        i = item.get_id(0)
+        b[i] = a[i] * factor
+
+    scaled_one = sw.kernel(one)(scaled)
+    a, b = sw.arange(5, dtype="int64"), sw.zeros(5, dtype="int64")
+    kapi.call_kernel(scaled_one, kapi.Range(5), a[::-1], b, 2)
+    assert b.tolist() == [8, 6, 4, 2, 0] and len(scaled_one.overloads) == 1 and len(sw.kernel(scaled).overloads) == 0
+    kapi.call_kernel(scaled_one, kapi.Range(5), a, b, np.float32(3))
+    assert b.tolist() == [0, 3, 6, 9, 12]
+    floats = sw.zeros(5, dtype="float32")
+    for space, args in [
+        (kapi.Range(5), (floats, b, 2)), (kapi.Range(5, 1), (a, b, 2)), (kapi.NdRange(5, 5), (a, b, 2)), (kapi.Range(5), (a, b, 2j)),
+        (kapi.Range(5), (a[None], b, 2)), (kapi.Range(5), (a, b)),
+    ]:  # fmt: skip
+        with pytest.raises(sw.KernelError, match="is for \\(ItemType\\(1\\), USMNdArray\\(1, dtype=int64\\)"):
+            kapi.call_kernel(scaled_one, space, *args)
+    both = sw.kernel([one, (kapi.NdItemType(1), kapi.USMNdArray(1, dtype="float32"), kapi.USMNdArray(1, dtype="float32"), "float32")])(scaled)
+    assert len(both.overloads) == 2
+
+
+def test_signatures_are_read_at_once():
+    def strange(item, a):
+        a[item.get_id(0)] = [1]
+
+    sw.kernel(strange)
+    with pytest.raises(sw.KernelError):
+        sw.kernel((kapi.ItemType(1), kapi.USMNdArray(1)))(strange)
+    for signature, error, what in [
+        ("(kapi.ItemType(1),)", NotImplementedError, "as a text"), (["(ItemType(1),)"], NotImplementedError, "as a text"),
+        (kapi.USMNdArray(1), ValueError, "expected the types of all parameters"), ([kapi.ItemType(1)], TypeError, "expected a tuple of types"),
+    ]:  # fmt: skip
+        with pytest.raises(error, match=what):
+            sw.kernel(signature)
+    with pytest.raises(ValueError, match="`ndim` is 4"):
+        kapi.ItemType(4)

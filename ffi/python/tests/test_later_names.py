@@ -328,6 +328,17 @@ def test_names_are_imported_late():
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+def test_modules_that_are_imported_when_they_are_asked_for():
+    program = (
+        "import sys\nimport stridewise as sw\n"
+        "late = {f'stridewise.{name}' for name in ('dppy', 'fft', 'kernel_api', '_kernel', 'lib', 'linalg', 'program')} | {'ctypes', 'enum'}\n"
+        "assert not late & set(sys.modules) and 'linalg' in dir(sw), late & set(sys.modules)\n"
+        "from stridewise import *\n"
+        "assert linalg is sw.linalg and kernel is kernel_api.kernel and lib.stride_tricks and late <= set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 LOGARITHMS = {
     "triangle": [[1.0, 1.0], [0.0, 4.0]], "jordan": [[2.0, 1.0, 0.0], [0.0, 2.0, 1.0], [0.0, 0.0, 2.0]], "symmetric": [[2.0, 1.0], [1.0, 3.0]],
     "hermitian": [[2.0, 1j], [-1j, 3.0]], "rotation": [[0.0, -1.0], [1.0, 0.0]], "negative": [[-1.0, 2.0], [0.0, 3.0]], "indefinite": [[1.0, 2.0], [2.0, 1.0]],

@@ -158,6 +158,14 @@ def test_written_to_an_array(name):
         getattr(sw, name)(sw.asarray(x), axis=0, out=out, where=mask, **options)
 
 
+def test_floats_are_not_written_to_integers():
+    x, mask = sw.ones((2, 3)), sw.asarray([[True], [False]])
+    for module, out in ((sw, sw.zeros(3, dtype="int64")), (np, np.zeros(3, "int64"))):
+        for name in ("sum", "mean"):
+            with pytest.raises(TypeError):
+                getattr(module, name)(x, axis=0, out=out, where=mask)
+
+
 @pytest.mark.parametrize("name", ("var", "std", "nanvar", "nanstd"))
 def test_corrections_and_known_means(name):
     x, mask = elements("float64"), MASKS["whole"]

@@ -66,6 +66,7 @@ TWO = {
     "kl_div": (powers(-3, 3), powers(-3, 3), 1e-13, 1e-14),
     "pseudo_huber": (powers(-3, 3), around(-9, 9), 4e-15, 0),
     "rel_entr": (powers(-3, 3), powers(-3, 3), 4e-15, 0),
+    "stdtr": (powers(-1, 6), around(-30, 30), 2e-13, 0),
     "xlog1py": (around(-3, 3), powers(-10, 3), 2e-15, 0),
     "xlogy": (around(-3, 3), powers(-10, 3), 4e-15, 0),
     "zeta": (1 + powers(-3, 2), powers(-3, 3), 2e-14, 0),
@@ -182,6 +183,13 @@ def test_functions_with_an_order():
     orders = np.array([[-2, 0, 1, 3, 40], [7, -1, 0, 2, 100]])
     for points in (np.array([0.5, 2.0, 3.5, 10.0, 1.0]), np.float64(2.5)):
         np.testing.assert_allclose(sw.asnumpy(special.polygamma(sw.asarray(orders), points)), scipy.polygamma(orders, points), rtol=4e-13)
+    below = np.concatenate([-RNG.uniform(0, 30, 300), powers(-9, 2) * -1.1, [-0.25, -1e-20, -3 - 2.0**-40, -1.0, -7.0]])
+    for n in (1, 2, 3, 10, 21):
+        np.testing.assert_allclose(sw.asnumpy(special.polygamma(n, sw.asarray(below))), scipy.polygamma(n, below), rtol=4e-13, atol=1e-12)
+    np.testing.assert_allclose(float(special.polygamma(1, -0.5)), math.pi**2 / 2 + 4, rtol=1e-15)
+    # An order that is an array has its dtype.
+    assert special.polygamma(sw.asarray(2), sw.asarray([0.5], dtype="float32")).dtype == "float64"
+    assert special.polygamma(2, sw.asarray([0.5], dtype="float32")).dtype == "float32"
     for n in (-1, 1.5):
         assert np.isnan(sw.asnumpy(special.polygamma(n, sw.asarray([1.0, 2.0])))).all()
     edges = np.array([-2.5, -1.0, -0.0, 0.0, 0.5, 3.0, 200.0, np.inf, -np.inf, np.nan])

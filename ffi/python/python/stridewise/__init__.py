@@ -14,9 +14,7 @@ from ._wider import *
 from ._device_names import *
 from ._native import __version__, _fft, _linalg, _Memory, _no_axis, _random
 from ._descriptors import get_devices, get_num_devices, select_device_with_aspects
-from . import _methods, fft, lib, linalg, random
-from ._kernel import device_context, kernel
-from . import dppy, kernel_api, program
+from . import _methods, random
 
 
 #: Names that few programs use, and the modules that are imported when one of them is asked for.
@@ -29,6 +27,7 @@ _LATER = {
     "get_printoptions geterr half inexact int_ intc integer intp issubdtype little_endian long longlong min_scalar_type "
     "mintypecode number printoptions sctypeDict set_printoptions seterr short show_config show_runtime signedinteger single "
     "typecodes typename ubyte uint uintc uintp ulong ulonglong unsignedinteger ushort",
+    "_kernel": "device_context kernel",
     "_parts": "apply_along_axis apply_over_axes block c_ choose copyto fromfunction fromiter insert isfortran iterable mask_indices "
     "may_share_memory mgrid ndenumerate ndindex ogrid packbits partition putmask r_ real_if_close require resize "
     "shares_memory sort_complex unpackbits unwrap",
@@ -41,7 +40,11 @@ _LATER = {
     "_vectorizing": "vectorize",
 }
 _HOMES = {name: module for module, names in _LATER.items() for name in names.split()}
-_MODULES_LATER = ("emath", "special", "utils")
+_MODULES_LATER = ("dppy", "emath", "fft", "kernel_api", "lib", "linalg", "program", "special", "utils")
+#: What `import *` takes: what is there, and the modules and decorators that most programs with kernels or matrices use.
+__all__ = [name for name in globals() if not name.startswith("_")] + [
+    "device_context", "dppy", "fft", "kernel", "kernel_api", "lib", "linalg", "program",
+]  # fmt: skip
 
 
 def __getattr__(name):

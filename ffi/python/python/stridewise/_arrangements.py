@@ -6,7 +6,7 @@ import stridewise as _sw
 
 from . import _names, _sets
 from ._arguments import explained as _explained
-from ._operands import _array, _arrays, _axis
+from ._operands import _array, _arrays, _axis, _written
 
 euler_gamma = 0.5772156649015329
 False_, True_ = False, True
@@ -72,7 +72,7 @@ def compress(condition, x, /, axis=None, out=None):
     if condition.ndim != 1:
         raise ValueError(f"invalid value: `condition` has {condition.ndim} dimensions; expected one")
     found = _sw.take(x, _sw.nonzero(condition)[0], axis=axis)
-    return found if out is None else _sw.positive(found, out=out)
+    return _written(found, out)
 
 
 def _without(places, extent, name):

@@ -8,6 +8,7 @@ import math as _math
 
 import stridewise as _sw
 from ._arguments import explaining as _explaining
+from ._operands import _written
 
 
 def _drawn(size, place, *parameters):
@@ -273,7 +274,7 @@ def permuted(self, x, axis=None, *, out=None):
     else:
         places = _sw.argsort(self.random(x.shape, sycl_queue=x.sycl_queue), axis=axis)
         found = _sw.take_along_axis(x, places, axis=axis)
-    return found if out is None else _sw.positive(found, out=out)
+    return _written(found, out)
 
 
 def bytes_(self, length):

@@ -209,7 +209,11 @@ def _betainc(a, b, x):
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & (a < _sw.inf) & (b < _sw.inf)
     first, second, at = (_sw.where(inside, v, 0.5) for v in (a, b, x))
     first, second = _sw.maximum(first, 2.0**-1000), _sw.maximum(second, 2.0**-1000)
-    rest = 1 - at
+    return _sw.where(inside, _beta_up_to(first, second, at, 1 - at), _beta_at_ends(a, b, x))
+
+
+def _beta_up_to(first, second, at, rest):
+    """The integral of finite parameters above 0 up to what is inside 0 to 1; rest: what that lacks of 1."""
     above = second * at > first * rest
     by_second = (second < 1) & (at > 0.5) & (rest * (first + 1) < 1)
     by_first = above & (first < 1) & (at < 0.5) & (at * (second + 1) < 1)
@@ -219,8 +223,7 @@ def _betainc(a, b, x):
     near = _beta_of_small(*(_sw.where(small, v, at) for v, at in zip(mine, (0.5, 0.5, 0.75, 0.25))))
     lower = _lower_beta(*(_sw.where(small, 0.5, v) for v in mine))
     part = _sw.where(small, near, lower)
-    found = _sw.where(swapped, 1 - part, part)
-    return _sw.where(inside, found, _beta_at_ends(a, b, x))
+    return _sw.where(swapped, 1 - part, part)
 
 
 def _beta_at_ends(a, b, x):

@@ -9,7 +9,7 @@ import sys
 
 import stridewise as sw
 
-from ._operands import _is_inexact, delivered, is_ours, queue_of, target
+from ._operands import _is_inexact, _written, delivered, is_ours, queue_of, target
 
 #: Of each reduction, its operation and the element that changes nothing, None: there is none.
 _FOLDS = {
@@ -77,13 +77,7 @@ def reduced(name, x, axis=None, dtype=None, out=None, keepdims=False, initial=No
         result = _moment(name, x, axis, dtype, keepdims, mask, correction if ddof is None else ddof, mean, numbers)
     else:
         result = _fold(name, x, axis, dtype, keepdims, initial, mask)
-    if out is None:
-        return result
-    goal = target(out, queue)
-    if goal.shape != result.shape:
-        raise ValueError(f"shape mismatch: `out` is of shape {goal.shape}; expected {result.shape}")
-    goal[...] = result
-    return delivered(goal, out)
+    return delivered(_written(result, target(out, queue)), out)
 
 
 def _fold(name, x, axis, dtype, keepdims, initial, mask):

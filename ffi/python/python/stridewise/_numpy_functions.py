@@ -8,7 +8,8 @@ import numpy as np
 import stridewise as sw
 
 from . import _methods
-from ._binding import HELP, check_casting, delivered, is_operand, is_ours, listed, missing, queue_of, refuse_rest, refused, target
+from ._binding import check_casting, delivered, is_operand, is_ours, listed, queue_of, refuse_rest, refused, target
+from ._operands import _written
 
 
 def _where(condition, *values):
@@ -131,12 +132,7 @@ def _joined(join, name):
         if asked is not None:
             arrays = [sw.astype(x, asked, copy=False) for x in arrays]
         result = join(arrays) if axis is _NO_AXIS else join(arrays, axis=axis)
-        if out is None:
-            return result
-        if goal.shape != result.shape:
-            raise ValueError(f"shape mismatch: `out` is of shape {goal.shape}; expected {result.shape}")
-        goal[...] = result
-        return delivered(goal, out)
+        return delivered(_written(result, goal), out)
 
     return joined
 

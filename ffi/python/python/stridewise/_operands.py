@@ -66,6 +66,22 @@ def _part(axis, of):
     return (slice(None),) * axis + (of,)
 
 
+def _converted(what, arrays, dtype, casting):
+    """Arrays in a dtype, to which a rule lets them be converted; `what` is what the message calls each."""
+    for place, x in enumerate(arrays):
+        if not _sw.can_cast(x, dtype, casting=casting):
+            raise TypeError(
+                f"dtype: {what} {place} is of {x.dtype}, which is not converted to {_sw.dtype(dtype)} with casting={casting!r}; help: another "
+                "`casting`"
+            )
+    return [_sw.astype(x, dtype, copy=False) for x in arrays]
+
+
+def _written(result, out):
+    """The result, or `out` with its elements: of the same shape, and of a dtype of the same kind or a wider one."""
+    return result if out is None else _sw.positive(result, out=out)
+
+
 def _is_inexact(x):
     return _sw.isdtype(x.dtype, ("real floating", "complex floating"))
 

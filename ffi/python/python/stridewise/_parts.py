@@ -8,7 +8,7 @@ import operator as _operator
 
 import stridewise as _sw
 from ._arguments import explained as _explained
-from ._operands import _array, _axis, _part, _queue
+from ._operands import _array, _axis, _part, _queue, _written
 
 __all__ = [
     "apply_along_axis", "apply_over_axes", "block", "c_", "choose", "copyto", "fromfunction", "fromiter", "insert", "isfortran", "iterable",
@@ -157,7 +157,7 @@ def choose(a, choices, /, out=None, mode="raise"):
     shape, dtype = _sw.broadcast_shapes(a.shape, *(x.shape for x in choices)), _sw.result_type(*choices)
     stacked = _sw.stack([_sw.broadcast_to(_sw.astype(x, dtype, copy=False), shape) for x in choices])
     found = _sw.take_along_axis(stacked, _sw.broadcast_to(a, shape)[None], axis=0)[0]
-    return found if out is None else _sw.positive(found, out=out)
+    return _written(found, out)
 
 
 def copyto(dst, src, /, casting="same_kind", where=True):

@@ -10,7 +10,7 @@ import types as _types
 
 import stridewise as _sw
 
-from ._operands import _array, _axes, _inexact, _is_inexact, _spread
+from ._operands import _array, _axes, _inexact, _is_inexact, _spread, _written
 
 #: The engine's methods.
 NATIVE = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -159,7 +159,7 @@ def quantiles(x, q, whole, axis, out, method, keepdims, weights, leaves_nan_out)
     kind = x.dtype if method in DISCRETE or _is_inexact(x) else _inexact(x[..., :0] if x.ndim else x).dtype
     if not count:
         found = _sw.full(parts.shape + shape, float("nan"), dtype=kind if _is_inexact(x) else None, sycl_queue=x.sycl_queue)
-        return _delivered(found, out)
+        return _written(found, out)
     # Numbers of 16 bits are computed with in 32.
     rows = rows_of(_sw.astype(x, "float32" if _is_inexact(x) and x.itemsize == 2 else kind, copy=False))
     numbers = _sw.count_nonzero(~_sw.isnan(rows), axis=-1, keepdims=True) if leaves_nan_out and _is_inexact(rows) else None
@@ -173,13 +173,4 @@ def quantiles(x, q, whole, axis, out, method, keepdims, weights, leaves_nan_out)
         # Sorted, a row has NaN at its end where it has one.
         found = _sw.where(_sw.isnan(rows[..., -1:]) if numbers is None else numbers == 0, float("nan"), found)
     found = _sw.astype(_sw.moveaxis(found, -1, 0), kind, copy=False)
-    return _delivered(_sw.reshape(found, parts.shape + shape), out)
-
-
-def _delivered(found, out):
-    if out is None:
-        return found
-    if out.shape != found.shape:
-        raise ValueError(f"shape mismatch: `out` is of shape {out.shape}; expected {found.shape}")
-    _sw.copyto(out, found, "same_kind")
-    return out
+    return _written(_sw.reshape(found, parts.shape + shape), out)

@@ -5,6 +5,7 @@ import math as _math
 import stridewise as _sw
 
 from . import _special_numbers as _numbers
+from ._operands import _written
 
 #: B₂ₖ / (2k (2k − 1)), of the series of ln Γ.
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400, 43867 / 244188)
@@ -37,8 +38,7 @@ def _public(name, compute, text):
         if len(operands) != count:
             raise TypeError(f"{name}() takes {count} arrays or numbers, and `out`; {len(operands)} were given")
         *operands, dtype = _real(*operands)
-        found = _sw.astype(compute(*operands), dtype, copy=False)
-        return found if out is None else _sw.positive(found, out=out)
+        return _written(_sw.astype(compute(*operands), dtype, copy=False), out)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = text

@@ -2,7 +2,7 @@
 
 from . import _native as _sw
 from ._arguments import explained as _explained
-from ._operands import _array, _arrays, _is_inexact, _queue, _spread
+from ._operands import _array, _arrays, _converted, _is_inexact, _queue, _spread, _written
 
 _NATIVE_MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
 
@@ -21,9 +21,10 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     integers; aweights: how much it weighs, by which the sums of products are divided. dtype: what they are computed in.
     """
     m, y = _as(m, dtype), _as(y, dtype)
+    ddof = (0 if bias else 1) if ddof is None else ddof
     if fweights is None and aweights is None:
-        return _sw.cov(m, y, rowvar=rowvar, bias=bias, ddof=ddof)
-    return _weighted_cov(_array(m), y, rowvar, bool(bias) if ddof is None else ddof, fweights, aweights, ddof is not None)
+        return _sw.cov(m, y, rowvar=rowvar, ddof=ddof)
+    return _weighted_cov(_array(m), y, rowvar, ddof, fweights, aweights)
 
 
 def _as(x, dtype):
@@ -31,12 +32,11 @@ def _as(x, dtype):
     return x if x is None or dtype is None else _sw.astype(_array(x), dtype, copy=False)
 
 
-def _weighted_cov(m, y, rowvar, ddof, fweights, aweights, is_ddof):
-    """Covariances of observations that weigh. ddof: that, or whether it is 0."""
+def _weighted_cov(m, y, rowvar, ddof, fweights, aweights):
+    """Covariances of observations that weigh."""
     rows = [x if x.ndim > 1 and rowvar else x.T if x.ndim > 1 else _sw.reshape(x, (1, -1)) for x in (m, *([] if y is None else [_array(y, m.sycl_queue)]))]
     x = rows[0] if len(rows) == 1 else _sw.concat(rows)
     x = x if _is_inexact(x) else x / 1
-    ddof = ddof if is_ddof else 0 if ddof else 1
     weights = None
     for name, given in (("fweights", fweights), ("aweights", aweights)):
         if given is None:
@@ -76,28 +76,15 @@ def einsum(subscripts, /, *operands, out=None, dtype=None, order="K", casting="s
         subscripts, operands = _by_letters((subscripts, *operands))
     operands = _arrays(operands)
     if dtype is not None:
-        for place, x in enumerate(operands):
-            if not _sw.can_cast(x, dtype, casting=casting):
-                raise TypeError(
-                    f"dtype: operand {place} is of {x.dtype}, which is not converted to {_sw.dtype(dtype)} with casting={casting!r}; "
-                    "expected one that is; help: another `casting`"
-                )
-        operands = [_sw.astype(x, dtype, copy=False) for x in operands]
+        operands = _converted("operand", operands, dtype, casting)
     # Elements are added in their own dtype; of bool, a sum is whether any is true.
     own = _sw.result_type(*operands) if operands else None
     result = _sw.einsum(subscripts, *(_sw.astype(x, "int64") if own == _sw.bool else x for x in operands))
     if own is not None:
         result = _sw.astype(result, own, copy=False)
     if out is not None:
-        if out.shape != result.shape:
-            raise ValueError(f"shape mismatch: `out` is of shape {out.shape}; expected {result.shape}")
-        return _sw.positive(result, out=out) if result.dtype != _sw.bool else _into(result, out)
+        return _written(result, out)
     return _sw.copy(result, order="F") if order == "F" else result
-
-
-def _into(result, out):
-    out[...] = result
-    return out
 
 
 def _by_letters(given):
@@ -223,7 +210,8 @@ def linspace(
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
     options = {"dtype": dtype, "device": device, "usm_type": usm_type, "sycl_queue": sycl_queue, "queue": queue}
-    if getattr(start, "ndim", 0) or getattr(stop, "ndim", 0) or isinstance(start, (list, tuple)) or isinstance(stop, (list, tuple)):
+    # An array of one number has its dtype, too.
+    if not all(isinstance(x, (int, float, complex)) for x in (start, stop)):
         made, step = _between(start, stop, num, endpoint, axis, options)
         return (made, step) if retstep else made
     made = _sw.linspace(start, stop, num, endpoint=endpoint, **options)
@@ -237,8 +225,8 @@ def _between(start, stop, num, endpoint, axis, options):
     """Numbers between the elements of arrays, and their distances."""
     given = {key: value for key, value in options.items() if value is not None and key != "dtype"}
     dtype = options["dtype"]
-    queue = _queue((start, stop))
-    start, stop = (x if isinstance(x, _sw.usm_ndarray) else _sw.asarray(x, **(given or {"sycl_queue": queue})) for x in (start, stop))
+    given = given or {"sycl_queue": _queue((start, stop))}
+    start, stop = (_sw.asarray(x, **given) for x in (start, stop))
     start, stop = start / 1 if _sw.isdtype(start.dtype, ("integral", "bool")) else start, stop
     step = stop - start
     shape = step.shape

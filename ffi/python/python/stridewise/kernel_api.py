@@ -31,13 +31,14 @@ import enum
 import types
 
 from ._kernel.launcher import Kernel, device_func, kernel
+from ._kernel.signatures import ItemType, NdItemType, USMNdArray
 from ._native import _LocalAccessor as LocalAccessor
 from ._native import _NdRange as NdRange
 from ._native import _Range as Range
 
 __all__ = [
-    "AddressSpace", "AtomicRef", "Group", "Item", "Kernel", "LocalAccessor", "MemoryOrder", "MemoryScope", "NdItem", "NdRange",
-    "PrivateArray", "Range", "all_of_group", "any_of_group", "atomic_fence", "call_kernel", "call_kernel_async", "device_func",
+    "AddressSpace", "AtomicRef", "Group", "Item", "ItemType", "Kernel", "LocalAccessor", "MemoryOrder", "MemoryScope", "NdItem",
+    "NdItemType", "NdRange", "PrivateArray", "Range", "USMNdArray", "all_of_group", "any_of_group", "atomic_fence", "call_kernel", "call_kernel_async", "device_func",
     "exclusive_scan_over_group", "group_barrier", "group_broadcast", "inclusive_scan_over_group", "kernel", "none_of_group",
     "reduce_over_group",
 ]  # fmt: skip

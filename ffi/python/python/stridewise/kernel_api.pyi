@@ -2,24 +2,39 @@
 
 import enum
 from collections.abc import Callable, Sequence
-from typing import Any, final, overload
+from typing import Any, TypeAlias, final, overload
 
 from typing_extensions import disjoint_base
 
 from . import Event, Queue, dtype as _dtype
 
 __all__ = [
-    "AddressSpace", "AtomicRef", "Group", "Item", "Kernel", "LocalAccessor", "MemoryOrder", "MemoryScope", "NdItem", "NdRange",
-    "PrivateArray", "Range", "all_of_group", "any_of_group", "atomic_fence", "call_kernel", "call_kernel_async", "device_func",
+    "AddressSpace", "AtomicRef", "Group", "Item", "ItemType", "Kernel", "LocalAccessor", "MemoryOrder", "MemoryScope", "NdItem",
+    "NdItemType", "NdRange", "PrivateArray", "Range", "USMNdArray", "all_of_group", "any_of_group", "atomic_fence", "call_kernel", "call_kernel_async", "device_func",
     "exclusive_scan_over_group", "group_barrier", "group_broadcast", "inclusive_scan_over_group", "kernel", "none_of_group",
     "reduce_over_group",
 ]
+
+class USMNdArray:
+    dtype: _dtype
+    ndim: int
+    def __init__(self, ndim: int, layout: str = "C", dtype: Any = None) -> None: ...
+
+class ItemType:
+    ndim: int
+    def __init__(self, ndim: int) -> None: ...
+
+class NdItemType(ItemType): ...
+
+_Signature: TypeAlias = tuple[Any, ...]
 
 class Kernel(_Launcher):
     __name__: str
     __qualname__: str
     __wrapped__: Callable[..., Any]
-    def __init__(self, function: Callable[..., Any] | str, frame: Any) -> None: ...
+    @property
+    def overloads(self) -> tuple[Any, ...]: ...
+    def __init__(self, function: Callable[..., Any] | str, frame: Any, signatures: Any = None) -> None: ...
     def launch(
         self,
         index_range: Range | NdRange,
@@ -46,6 +61,8 @@ class _DeviceFunction:
 def kernel(function: None = None, **options: Any) -> Callable[[Callable[..., Any] | str], Kernel]: ...
 @overload
 def kernel(function: Callable[..., Any] | str, **options: Any) -> Kernel: ...
+@overload
+def kernel(function: _Signature | list[_Signature], **options: Any) -> Callable[[Callable[..., Any] | str], Kernel]: ...
 @overload
 def device_func(function: None = None) -> Callable[[Callable[..., Any] | str], _DeviceFunction]: ...
 @overload

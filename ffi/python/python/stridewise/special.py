@@ -21,15 +21,15 @@ import stridewise as _sw
 
 from . import _special_numbers as _numbers
 from ._arguments import explained as _explained
-from ._incomplete import betainc, chdtr, chdtrc, exp1, gammainc, gammaincc
-from ._special_parts import _correction, _moved, _near_log_gamma, _polynomial, _positive_gamma, _public, _squares
+from ._incomplete import _beta_up_to, _blocks, betainc, chdtr, chdtrc, exp1, gammainc, gammaincc
+from ._special_parts import _correction, _moved, _near_log_gamma, _polynomial, _positive_gamma, _public
 
 __all__ = [
     "beta", "betainc", "betaln", "boxcox", "boxcox1p", "cbrt", "chdtr", "chdtrc", "comb", "digamma", "entr", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp1", "exp2",
     "expit", "expm1", "exprel", "factorial", "gamma", "gammainc", "gammaincc", "gammaln", "gammasgn", "huber", "i0", "i0e", "i1", "i1e", "inv_boxcox",
     "inv_boxcox1p", "kl_div", "log1p", "log_expit", "log_ndtr", "log_softmax", "logit", "loggamma", "logsumexp",
     "multigammaln", "ndtr", "ndtri", "polygamma", "pseudo_huber", "psi", "rel_entr", "rgamma", "sinc", "softmax",
-    "spence", "xlog1py", "xlogy", "zeta",
+    "spence", "stdtr", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
 
 _LOG_SQRT_TAU = 0.9189385332046727
@@ -378,6 +378,19 @@ def _pseudo_huber(delta, r):
     return _sw.where(delta < 0, _sw.inf, _sw.where((delta == 0) | (r == 0), 0.0, delta * _sw.abs(r) * part))
 
 
+def _stdtr(df, t):
+    finite = (df > 0) & (df < 1e25)
+    degrees = _sw.where(finite, df, 1.0)
+    ratio = _sw.where(_sw.isnan(t), 1.0, _sw.abs(t)) / _sw.sqrt(degrees)
+    square = _sw.clip(ratio, 1e-150, 1e150) ** 2
+    # What the first share lacks of 1 is the second one, so that neither is rounded where it is small.
+    tail = _beta_up_to(degrees * 0.5, _sw.full_like(square, 0.5), 1 / (1 + square), square / (1 + square)) * 0.5
+    tail = tail * _sw.pow(_sw.maximum(ratio / 1e150, 1.0), -degrees)
+    # Of so many degrees it is the normal distribution.
+    tail = _sw.where(finite, tail, _ndtr(-_sw.abs(t)))
+    return _sw.where((df > 0) & ~_sw.isnan(t), _sw.where(t < 0, tail, 1 - tail), _sw.nan)
+
+
 def _zeta_of(s):
     """Riemann's ζ: by its sum where s is positive, else by its reflection."""
     at = _sw.where((s > -1e-3) & (s != 1), s, 2.0)
@@ -392,9 +405,17 @@ def _zeta_of(s):
 
 
 def _zeta_from(s, q):
-    inside = (s > 1) & (q > 0) & ~_sw.isinf(s)
+    mirrored = (q < 0) & (s == _sw.floor(s)) & (q != _sw.floor(q))
+    inside = (s > 1) & ((q > 0) | mirrored) & ~_sw.isinf(s)
     first, shift = _sw.where(inside, s, 2.0), _sw.where(inside, q, 1.0)
-    found = _sw.where(inside, _hurwitz(first, shift), _sw.nan)
+    # The distances to the integers below and above, neither of which is rounded where it is small.
+    rest = shift - _sw.round(shift)
+    below, above = _sw.where(rest < 0, 1 + rest, rest), _sw.where(rest < 0, -rest, 1 - rest)
+    found = _hurwitz(first, _sw.where(mirrored, below, shift))
+    # Those below 0 are as many as lie between two numbers above it.
+    negative = _hurwitz(first, _sw.where(mirrored, above, 1.0)) - _hurwitz(first, _sw.where(mirrored, 1 - shift, 1.0))
+    found = _sw.where(mirrored, found + _sw.where(_sw.remainder(first, 2) == 0, negative, -negative), found)
+    found = _sw.where(inside, found, _sw.nan)
     found = _sw.where((s == _sw.inf) & (q > 0), _sw.where(q > 1, 0.0, _sw.where(q == 1, 1.0, _sw.inf)), found)
     return _sw.where((s == 1) | ((s > 1) & (q <= 0) & (q == _sw.floor(q))), _sw.inf, found)
 
@@ -451,6 +472,11 @@ sinc = _public("sinc", lambda x: _sw.sinc(x), "sin(πx) / (πx), and 1 at 0.")
 spence = _public(
     "spence", _spence, "The integral of ln t / (1 − t) from 1 to z, which is the dilogarithm of 1 − z; NaN below 0."
 )
+stdtr = _public(
+    "stdtr",
+    lambda df, t: _blocks(_stdtr, df, t),
+    "Student's distribution function of df degrees of freedom, whose lower tail keeps its digits; NaN of none.",
+)
 xlog1py = _public("xlog1py", _xlog1py, "x ln(1 + y), and 0 where x is 0 and y is a number.")
 xlogy = _public("xlogy", _xlogy, "x ln y, and 0 where x is 0 and y is a number.")
 cbrt, erf, exp2, expm1, log1p, logsumexp = _sw.cbrt, _sw.erf, _sw.exp2, _sw.expm1, _sw.log1p, _sw.logsumexp
@@ -460,15 +486,16 @@ _shifted = _public("zeta", _zeta_from, "")
 
 
 def zeta(x, q=None, out=None):
-    """Σ (k + q)⁻ˣ over k from 0 on, of x above 1 and q above 0 (Hurwitz); without q Riemann's function of any real x, whose error
-    below 0 is some 30 units in the last place, and near a zero absolute."""
+    """Σ (k + q)⁻ˣ over k from 0 on, of x above 1 and q above 0, or any q where x is an integer (Hurwitz); ∞ where q is 0 or a negative
+    integer. Without q Riemann's function of any real x, whose error below 0 is some 30 units in the last place, and near a zero
+    absolute."""
     return _riemann(x, out=out) if q is None else _shifted(x, q, out=out)
 
 
 def polygamma(n, x):
-    """The derivative of order n of ψ at x, n and x broadcast; of order 1 and more at x above 0 alone, else NaN, and ∞ at 0
-    and at negative integers. NaN for orders that are no integers of 0 or more."""
-    if hasattr(n, "shape") and n.shape != ():
+    """The derivative of order n of ψ at x, n and x broadcast: of order 1 and more ±∞ at 0 and at negative integers. NaN for orders that
+    are no integers of 0 or more."""
+    if hasattr(n, "shape"):
         n, x = (one if isinstance(one, _sw.usm_ndarray) else _sw.asarray(one) for one in (n, x))
         there = (n >= 0) & (n == _sw.floor(n))
         sign = _sw.where(n % 2 == 0, -1.0, 1.0)

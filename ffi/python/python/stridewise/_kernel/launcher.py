@@ -84,12 +84,23 @@ class Kernel(_native._Launcher):
     #: Whether a parameter more than there are arguments is the item.
     _takes_item = True
 
-    def __init__(self, function, frame):
+    def __init__(self, function, frame, signatures=None):
         self._source = _source(function, frame)
         self.__name__ = self.__qualname__ = self._source.name
         _refuse_recursion(self._source)
         if not isinstance(function, str):
             functools.update_wrapper(self, function)
+        self._signatures = signatures
+        # What a signature says all of is read now, so that errors are told here.
+        for signature in signatures or ():
+            known = signature.known()
+            if known is not None:
+                self._compile(*known[:2], True, known[2], ())
+
+    @property
+    def overloads(self):
+        """The signatures that the kernel is for, as numba-dpex names them; none where it is for all."""
+        return tuple(self._signatures or ())
 
     def launch(self, index_range, *args, depends=None, queue=None, check=False, time_limit=None):
         """Launches the kernel over a Range or NdRange, behind whatever accesses its arrays now and behind the events in `depends`.
@@ -131,6 +142,16 @@ class Kernel(_native._Launcher):
         return f"<kernel {self.__name__}>"
 
     def _specialise(self, dims, grouped, double, arguments, values):
+        if self._signatures is not None and not any(one.fits(dims, grouped, arguments) for one in self._signatures):
+            shown = ", ".join(f"{dtype} of {ndim} dimensions" if what == "array" else dtype for what, dtype, ndim in arguments)
+            listed = ", ".join(map(str, self._signatures))
+            self._source.fail(
+                self._source.tree, "signature", f"`{self.__name__}` is launched with ({shown}), and is for {listed}",
+                "convert the arguments, or add a signature",
+            )  # fmt: skip
+        return self._compile(dims, grouped, double, arguments, values)
+
+    def _compile(self, dims, grouped, double, arguments, values):
         from .reader import compile_source
 
         return compile_source(self._source, dims, grouped, double, arguments, values, self._takes_item)
@@ -191,8 +212,10 @@ def kernel(function=None, **options):
     An index out of range never leaves its array: what is read is the nearest element, and what is written is dropped. A literal or an
     argument below 0 counts from the end as an index; what is computed does not. A launch fails where an `assert` does not hold.
 
-    options: those of numba-dpex's decorator are taken, and change nothing. Raises KernelError for a text that is no function, and for
-    functions that call themselves; other rules are checked at the first launch.
+    options: those of numba-dpex's decorator are taken, and change nothing. In the place of a function there may be a signature, a tuple of
+    types (ItemType or NdItemType, USMNdArray for arrays, dtypes for numbers), or a list of them: the decorator of a kernel for such
+    arguments alone, whose rules are checked at once. Raises KernelError for a text that is no function, and for functions that call
+    themselves; other rules are checked at the first launch. NotImplementedError for a signature that is a text.
 
     >>> import stridewise as sw
     >>> scale = sw.kernel("def scale(item, a, factor): a[item.get_id(0)] *= factor")
@@ -202,6 +225,12 @@ def kernel(function=None, **options):
     [2.5, 2.5, 2.5]
     """
     _check_options(options)
+    if function is not None and not callable(function):
+        from .signatures import signatures_of
+
+        signatures = signatures_of(function)
+        if signatures is not None:
+            return _decorator(functools.partial(Kernel, signatures=signatures), None)
     return _decorator(Kernel, function)
 
 
