@@ -10,7 +10,7 @@ use crate::python;
 /// The oldest C library that the wheel runs on: that of Red Hat's 8 and of Debian 10. Rust's standard library asks for less.
 const COMPATIBILITY: &str = "manylinux_2_28";
 /// What builds it: zig links against whichever version of the C library is asked for.
-const TOOLS: &[&str] = &["maturin>=1.9,<2", "ziglang==0.15.2"];
+const TOOLS: &[&str] = &["maturin>=1.16,<2", "ziglang==0.15.2"];
 
 pub(crate) const COMMAND: crate::Command = crate::Command {
     name: "wheel",
@@ -89,6 +89,7 @@ pub(crate) fn source() -> Result<PathBuf, String> {
 pub(crate) fn wheel(profile: &str) -> Result<PathBuf, String> {
     let (mut wheel, tools) = maturin("build")?;
     wheel.args(["--locked", "--zig", "--compatibility", COMPATIBILITY, "--profile", profile]);
+    wheel.args(["--compression-level", "9"]);
     // maturin asks a Python for zig: the first one that there is, unless it is told which.
     let python = python::program_of(&tools, "python");
     wheel

@@ -106,7 +106,10 @@ impl UsmArray {
         };
         // At a point it is the point's value, whatever the slope; outside, that of the nearest point.
         let at = interim(Op::Equal, &[self.into(), (&x0).into()])?;
+        // A place that is NaN is none.
         let ends = interim(Op::Equal, &[(&low).into(), (&high).into()])?;
+        let known = interim(Op::Equal, &[(&x0).into(), (&x0).into()])?;
+        let ends = interim(Op::BitwiseAnd, &[(&ends).into(), (&known).into()])?;
         let exact = interim(Op::BitwiseOr, &[(&at).into(), (&ends).into()])?;
         let value = interim(Op::Where, &[(&exact).into(), (&y0).into(), (&value).into()])?;
         let (first, end) = (xp.slice(&[SliceItem::Index(0)])?, xp.slice(&[SliceItem::Index(-1)])?);

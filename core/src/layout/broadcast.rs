@@ -40,7 +40,9 @@ pub fn broadcast_shapes(shapes: &[&[usize]]) -> Result<Dims> {
             } else if extent != 1 && extent != result[axis] {
                 return Err(Error::shape(
                     format!("operand {operand}"),
-                    format!("of shape {shape:?}, with extent {extent} on axis {axis} of the result"),
+                    format!(
+                        "of shape {shape:?}, which could not be broadcast, with extent {extent} on axis {axis} of the result"
+                    ),
                     format!(
                         "an extent of 1 or {} there, to go with operand {} of shape {:?}",
                         result[axis], owner[axis], shapes[owner[axis]]

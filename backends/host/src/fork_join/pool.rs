@@ -48,6 +48,11 @@ pub(crate) const LINGER: Duration = Duration::from_micros(25);
 /// the processor of the thread that waits.
 const GRACE: Duration = Duration::from_micros(4);
 
+/// How long a thread that has submitted is taken to go on, on a processor that nobody is woken for then; of a few processors none is
+/// left out. A worker there would take it away from that thread for [`LINGER`] and more.
+const GOES_ON: Duration = Duration::from_millis(1);
+const FEW_THREADS: usize = 4;
+
 /// How long a worker that is a job of rayon's goes on before it gives the thread back, even where there is more to do: others
 /// may have jobs, too.
 const SESSION: Duration = Duration::from_millis(1);
@@ -103,6 +108,8 @@ struct State {
     busy: usize,
     /// What each worker does.
     phases: Vec<Phase>,
+    /// Where a thread that submits goes on, and when it submitted last.
+    submitter: Option<(usize, Instant)>,
     /// Whether nobody has the device any more.
     closed: bool,
     relief: Relief,
@@ -165,6 +172,7 @@ impl Pool {
             forks: Vec::new(),
             busy: 0,
             phases: vec![phase; threads],
+            submitter: None,
             closed: false,
             relief: Relief::default(),
         };
@@ -244,7 +252,9 @@ impl Pool {
 
     /// Takes a command whose waits are terminal.
     pub(crate) fn enqueue(&self, job: Box<dyn Job>) {
+        let submitter = self.here().map(|cpu| (cpu, Instant::now()));
         let mut state = self.lock();
+        state.submitter = submitter;
         state.ready.push_back(job);
         self.announce();
         let watch = self.wants_watch(&mut state);
@@ -343,7 +353,8 @@ impl Pool {
         }
     }
 
-    /// Which workers to wake, for the commands that are ready and as many helpers: those of other processors, if there are.
+    /// Which workers to wake, for the commands that are ready and as many helpers: those of other processors than the calling thread's
+    /// and than that of a thread which has just submitted and goes on, if there are.
     fn calls(&self, state: &mut State, helpers: usize) -> Calls {
         let mut calls = Calls::new();
         let wanted = state.ready.len() + helpers;
@@ -352,13 +363,17 @@ impl Pool {
         }
         let here = self.here();
         let is_here = |worker: usize| self.is_at(worker, here);
+        let submitter = state.submitter.filter(|(_, at)| self.threads > FEW_THREADS && at.elapsed() < GOES_ON);
+        let is_taken = |worker: usize| {
+            is_here(worker) || submitter.is_some_and(|(cpu, _)| self.is_at(worker, Some(cpu)))
+        };
         let phases = &mut state.phases;
         let looks = |phase: &Phase| matches!(phase, Phase::Called | Phase::Lingering);
         let coming = self.elsewhere(phases, here).filter(looks).count();
         let free = self.threads.saturating_sub(state.busy + coming);
         let mut missing = wanted.saturating_sub(coming).min(free);
         for (worker, phase) in phases.iter_mut().enumerate() {
-            if missing > 0 && *phase == Phase::Asleep && !is_here(worker) {
+            if missing > 0 && *phase == Phase::Asleep && !is_taken(worker) {
                 *phase = Phase::Called;
                 calls.push(worker);
                 missing -= 1;

@@ -27,7 +27,8 @@ fn tuple<'py>(py: Python<'py>, arrays: Vec<UsmArray>) -> Result<Bound<'py, PyTup
 
 /// The axis along which arrays are joined. An array in its place is one that the sequence of arrays was to have.
 fn joined_axis(name: &str, object: &Bound<'_, PyAny>, expected: &str) -> PyResult<isize> {
-    if Given::array_of(object)?.is_some_and(|array| array.ndim() > 0) {
+    let number = object.is_exact_instance_of::<PyInt>();
+    if !number && Given::array_of(object)?.is_some_and(|array| array.ndim() > 0) {
         let help = format!("{expected}; help: put the arrays in one sequence, as {name}([x, y])");
         return Err(arguments::wrong(object, &help));
     }
