@@ -10,6 +10,7 @@
 //! places where all of them have to have come is done for one after another ([`Routine::next`]).
 
 mod access;
+mod lanes;
 mod rounds;
 
 use crate::asm::{Assembler, Condition, General, Gpr, Label, Mem, RAX, RBX, RCX, RDI, RDX, RSI, Rm};
@@ -44,7 +45,8 @@ pub const LAST_ROW: Cell = Cell(80);
 /// Behind the cells with a meaning.
 pub const FIRST_FREE: Cell = Cell(88);
 
-pub use access::{Active, Addend, Found};
+pub use access::{Active, Addend, Found, Sum};
+pub use lanes::{Order, Relation};
 pub use rounds::{Carry, Rounds};
 
 /// Lanes of a vector at most; as many are computed together always.

@@ -4,6 +4,7 @@ mod collectives;
 mod edges;
 mod groups;
 mod kernels;
+mod programs;
 mod random;
 mod rows;
 mod times;
