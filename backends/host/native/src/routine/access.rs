@@ -403,16 +403,41 @@ impl Routine {
             self.assembler.jump(None, copied);
         }
         self.assembler.bind(slowly);
+        self.copy_each(elements, active.map(|active| active.mask), place);
+        self.assembler.bind(copied);
+        self.in_copies(place);
+        self.assembler.bind(done);
+    }
+
+    /// The same of elements that are one for all of a row, of each row: there is one at the address, and the next row's is as many
+    /// bytes further as the cell for rows says.
+    pub fn find_rows(&mut self, elements: &Elements, place: Found) {
+        let (slowly, done) = (self.assembler.label(), self.assembler.label());
+        if self.equally_far(elements, slowly, None) {
+            self.assembler.store(at(place.address), R9);
+            self.assembler.store(at(place.by.unwrap_or(place.address)), R10);
+            self.assembler.jump(None, done);
+        }
+        self.assembler.bind(slowly);
+        self.copy_each(elements, None, place);
+        self.assembler.address(RAX, at(place.copies));
+        self.assembler.store(at(place.address), RAX);
+        if let Some(by) = place.by {
+            self.assembler.multiply_by(RAX, rm(COLUMNS), elements.size.into());
+            self.assembler.store(at(by), RAX);
+        }
+        self.assembler.bind(done);
+    }
+
+    /// Copies the elements of the active lanes, one by one.
+    fn copy_each(&mut self, elements: &Elements, mask: Option<Cell>, place: Found) {
         self.base(elements, None);
-        self.each_lane(active.map(|active| active.mask), false, |routine, _| {
+        self.each_lane(mask, false, |routine, _| {
             routine.lane_at(elements, None);
             let assembler = &mut routine.assembler;
             assembler.load_as(RAX, Rm::Mem(Mem::at(RDX, 0)), elements.size, false);
             assembler.store_as(lane(place.copies, elements.size), RAX, elements.size);
         });
-        self.assembler.bind(copied);
-        self.in_copies(place);
-        self.assembler.bind(done);
     }
 
     /// Has the address in a cell where all lanes' elements are to be written: where they belong, if all of

@@ -3,6 +3,7 @@
 mod collectives;
 mod edges;
 mod groups;
+mod guards;
 mod kernels;
 mod programs;
 mod random;
