@@ -173,10 +173,15 @@ impl Lower<'_> {
         if let Some(saved) = saved {
             self.out.routine.save_lanes(saved);
         }
+        // What is one for all first: it is true wherever lanes are looked at.
         for term in terms {
-            match term {
-                Term::One(cell) => self.out.routine.jump_if_zero(*cell, none),
-                Term::Order { order, .. } => self.out.routine.decide(order, none, some, unsure),
+            if let Term::One(cell) = term {
+                self.out.routine.jump_if_zero(*cell, none);
+            }
+        }
+        for term in terms {
+            if let Term::Order { order, .. } = term {
+                self.out.routine.decide(order, none, some, unsure);
             }
         }
         // All that are active around it.

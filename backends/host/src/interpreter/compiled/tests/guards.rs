@@ -157,7 +157,8 @@ fn branches_by_comparisons_of_ids() {
                 Given::Scalar(Scalar::I64(bound)),
                 Given::Scalar(Scalar::I32(rng.below(100) as i32)),
             ];
-            same(&kernel, &NdRange::in_groups(&len, &group).partial(), &given, &format!("seed {seed}"));
+            let what = format!("seed {seed}, {len:?} items in {group:?}, x of {shape:?}, bound {bound}");
+            same(&kernel, &NdRange::in_groups(&len, &group).partial(), &given, &what);
         }
     }
 }
