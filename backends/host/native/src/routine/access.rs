@@ -483,10 +483,16 @@ impl Routine {
         self.assembler.bind(slowly);
         self.base(elements, Some(done));
         let mask = active.map(|active| active.mask);
-        self.each_lane(mask, false, |routine, next| {
+        // Of lanes that write to one place, few are active.
+        let one_place = elements.axes.iter().all(|axis| match axis.index {
+            Index::One(_) => true,
+            Index::Follow { step, .. } | Index::Near { step, .. } => step == 0,
+            Index::Lanes(..) | Index::Lane => false,
+        });
+        self.each_lane(mask, one_place, |routine, next| {
             routine.lane_at(elements, Some(next));
             let assembler = &mut routine.assembler;
-            if let Some(mask) = mask {
+            if let (Some(mask), false) = (mask, one_place) {
                 // Who is not active writes its copy to itself: a jump that nobody foresees takes longer.
                 assembler.address(R10, lane(copies, elements.size));
                 assembler.load_as(RAX, Rm::Mem(lane(mask, 1)), 1, false);
