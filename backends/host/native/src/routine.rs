@@ -14,7 +14,9 @@ mod lanes;
 mod rounds;
 
 use crate::asm::forms::{self, Form};
-use crate::asm::{Assembler, Condition, General, Gpr, Label, Mem, Operands, RAX, RBX, RCX, RDI, RDX, RSI, Rm};
+use crate::asm::{
+    Assembler, Condition, General, Gpr, Label, Mem, Operands, RAX, RBX, RCX, RDI, RDX, RSI, Rm,
+};
 use crate::emit::{self, Cell, Emitter, Place};
 use crate::lane::{Builder, Kind};
 use crate::memory::{Executable, Refused};

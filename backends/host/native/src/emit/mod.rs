@@ -298,7 +298,8 @@ impl<'a> Emitter<'a> {
     /// Loads the addresses of the operands.
     fn point(&mut self) {
         for step in &self.selected.turn {
-            if let Step::Load { operand, .. } | Step::Store { operand, .. } | Step::Splat { operand, .. } = *step
+            if let Step::Load { operand, .. } | Step::Store { operand, .. } | Step::Splat { operand, .. } =
+                *step
                 && matches!(self.place(operand), None | Some(Place::At(_) | Place::Rows { .. }))
                 && self.pointers.len() < POINTERS.len()
                 && !self.pointers.iter().any(|&(known, _)| known == operand)

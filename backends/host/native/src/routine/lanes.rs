@@ -38,7 +38,9 @@ impl Order {
     /// Whether the lanes that it is true for are the first ones, of so many.
     #[must_use]
     pub const fn lanes_before(&self, lanes: usize) -> bool {
-        self.step == 1 && lanes <= i32::MAX as usize && matches!(self.relation, Relation::Less | Relation::LessEqual)
+        self.step == 1
+            && lanes <= i32::MAX as usize
+            && matches!(self.relation, Relation::Less | Relation::LessEqual)
     }
 }
 

@@ -94,13 +94,15 @@ impl Each {
                 let by = By::new(read(step));
                 match (start.follows(), end.follows()) {
                     (Some((start, from)), Some((end, to))) => {
-                        let columns = if self.in_rows { (read(COLUMNS) as usize).clamp(1, whole) } else { whole };
+                        let columns =
+                            if self.in_rows { (read(COLUMNS) as usize).clamp(1, whole) } else { whole };
                         self.follow(rounds, columns, [(read(start), from), (read(end), to)], by);
                     }
                     _ => {
                         for (lane, rounds) in rounds.iter_mut().enumerate() {
                             // SAFETY: the layout has each lane's bounds there.
-                            let [start, end] = [start, end].map(|bound| unsafe { self.bound(memory, bound, lane) });
+                            let [start, end] =
+                                [start, end].map(|bound| unsafe { self.bound(memory, bound, lane) });
                             *rounds = by.rounds(start as i64, end as i64);
                         }
                     }

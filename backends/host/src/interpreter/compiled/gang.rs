@@ -126,7 +126,8 @@ impl<'a> Machine<'a> {
             lying.push(match (&object.memory, argument) {
                 (Memory::Private { shape }, _) => {
                     let start = private.start().expose_provenance() + private_at;
-                    private_at += shapes::private_bytes(shape, object.dtype, program.gang).next_multiple_of(64);
+                    private_at +=
+                        shapes::private_bytes(shape, object.dtype, program.gang).next_multiple_of(64);
                     Some(Lies { start, shape, strides: row_major(shape, size * program.gang) })
                 }
                 (Memory::Constant { shape, elements }, _) => {

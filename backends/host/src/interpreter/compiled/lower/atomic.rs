@@ -1,7 +1,7 @@
 //! Atomic accesses: the engine does them, lane after lane.
 
-use stridewise_core::{DtypeKind, Op};
 use stridewise_core::kernel::{Atomic, AtomicOp, Memory, Value};
+use stridewise_core::{DtypeKind, Op};
 use stridewise_native::{Addend, Place, Sum};
 
 use super::{Done, Kept, Lower};
@@ -42,7 +42,9 @@ impl Lower<'_> {
             (_, true) => Some(Sum::Shared),
             (_, false) => Some(Sum::Integers),
         };
-        if let (AtomicOp::Add, None, Some(Operand { cell, same }), Some(sum)) = (atomic.op, wanted, operand, sum) {
+        if let (AtomicOp::Add, None, Some(Operand { cell, same }), Some(sum)) =
+            (atomic.op, wanted, operand, sum)
+        {
             let addend = if same { Addend::One(cell) } else { Addend::Lanes(cell) };
             self.out.routine.add_to(&elements, self.parted(), self.out.layout.full, addend, sum);
             self.released.extend(copies);

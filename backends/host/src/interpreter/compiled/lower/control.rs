@@ -65,7 +65,10 @@ impl Lower<'_> {
         let Some(Open { number, kind, masks }) = self.open.pop() else { return Err(Unsupported::Refused) };
         let last = block + 1 == statement.kind.block_count();
         match (&statement.kind, &kind) {
-            (StatementKind::If { otherwise: block, .. }, &OpenKind::Branch { otherwise, end, other, saved }) => {
+            (
+                StatementKind::If { otherwise: block, .. },
+                &OpenKind::Branch { otherwise, end, other, saved },
+            ) => {
                 self.outs.pop();
                 if !last {
                     if other.is_none() && !block.is_empty() {
@@ -164,7 +167,11 @@ impl Lower<'_> {
             let cell = self.cell(condition)?;
             self.flush()?;
             self.out.routine.jump_if_zero(cell, otherwise);
-            self.open.push(Open { number, kind: OpenKind::Branch { otherwise, end, other: None, saved: None }, masks });
+            self.open.push(Open {
+                number,
+                kind: OpenKind::Branch { otherwise, end, other: None, saved: None },
+                masks,
+            });
             // The other block is nobody's who has come to this one.
             self.outs.push(Out::Here(end));
             return Ok(());

@@ -59,13 +59,14 @@ pub(super) fn guards(form: &Form, shapes: &Shapes) -> HashSet<usize> {
         })
     };
     for kind in statements() {
-        let StatementKind::Let { value, expression: Expression::Apply { op, operands } } = kind else { continue };
+        let StatementKind::Let { value, expression: Expression::Apply { op, operands } } = kind else {
+            continue;
+        };
         let &[x, y] = &operands[..] else { continue };
         let is_term = match (relation(*op), shape(x), shape(y)) {
             (Some(_), Shape::Follow { .. }, Shape::One) | (Some(_), Shape::One, Shape::Follow { .. }) => true,
             (None, ..) if *op == Op::LogicalAnd && shape(*value) == Shape::Lanes => {
-                let is_truth =
-                    |value: Value| shape(value) == Shape::One && form.dtype(value) == Dtype::Bool;
+                let is_truth = |value: Value| shape(value) == Shape::One && form.dtype(value) == Dtype::Bool;
                 [x, y].into_iter().all(|value| guards.contains(&value.number()) || is_truth(value))
             }
             _ => false,
@@ -110,7 +111,8 @@ impl Lower<'_> {
             let Shape::Follow { item, row } = self.shape(of) else { return Ok(false) };
             let (dtype, first, bound_cell) = (self.form.dtype(of), self.cell(of)?, self.cell(bound)?);
             self.stay(&[of, bound]);
-            let order = Order { relation, first, step: item, row, half: dtype == Dtype::I32, bound: bound_cell };
+            let order =
+                Order { relation, first, step: item, row, half: dtype == Dtype::I32, bound: bound_cell };
             terms.push(Term::Order { order, dtype });
         } else {
             for operand in [x, y] {
@@ -164,7 +166,9 @@ impl Lower<'_> {
             Term::One(_) => None,
         });
         let first = match (orders.next(), orders.next()) {
-            (Some(order), None) if !has_other && !self.jumps(number).leave && self.out.layout.rows.is_none() => {
+            (Some(order), None)
+                if !has_other && !self.jumps(number).leave && self.out.layout.rows.is_none() =>
+            {
                 order.lanes_before(self.out.layout.gang).then_some(order)
             }
             _ => None,

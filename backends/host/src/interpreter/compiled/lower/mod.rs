@@ -37,9 +37,9 @@ use stridewise_native::{
 use super::memory::{Given, Layout, bits};
 use super::shapes::{Jumps, Shape, Shapes, Unsupported, is_at_end};
 use super::{Call, Stop};
-use guards::Term;
 use crate::kernels::Tuning;
 use crate::kernels::native::compiler::trace;
+use guards::Term;
 
 /// Values and operands of a block: from so many on, another one begins.
 const MANY_VALUES: usize = 160;
