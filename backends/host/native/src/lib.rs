@@ -19,8 +19,8 @@ pub use lane::{Builder, Kind, Mark, Value};
 pub use memory::Refused;
 pub use routine::{
     ACROSS, Active, Addend, Axis, CALLER, COLUMNS, CONTEXT, COUNT, Caller, Carry, Compiled, Elements,
-    FIRST_FREE, Found, GRAIN, Grid, Index, LAST, LAST_ROW, MORE, NEXT, PARTIAL, Rounds, Routine, Scalar,
-    Target, WHOLE,
+    FIRST_FREE, Found, GRAIN, Grid, Index, LAST, LAST_ROW, MORE, NEXT, Order, PARTIAL, Relation, Rounds,
+    Routine, Scalar, Sum, Target, WHOLE,
 };
 
 use std::ops::Range;

@@ -10,9 +10,13 @@
 //! places where all of them have to have come is done for one after another ([`Routine::next`]).
 
 mod access;
+mod lanes;
 mod rounds;
 
-use crate::asm::{Assembler, Condition, General, Gpr, Label, Mem, RAX, RBX, RCX, RDI, RDX, RSI, Rm};
+use crate::asm::forms::{self, Form};
+use crate::asm::{
+    Assembler, Condition, General, Gpr, Label, Mem, Operands, RAX, RBX, RCX, RDI, RDX, RSI, Rm,
+};
 use crate::emit::{self, Cell, Emitter, Place};
 use crate::lane::{Builder, Kind};
 use crate::memory::{Executable, Refused};
@@ -44,7 +48,8 @@ pub const LAST_ROW: Cell = Cell(80);
 /// Behind the cells with a meaning.
 pub const FIRST_FREE: Cell = Cell(88);
 
-pub use access::{Active, Addend, Found};
+pub use access::{Active, Addend, Found, Sum};
+pub use lanes::{Order, Relation};
 pub use rounds::{Carry, Rounds};
 
 /// Lanes of a vector at most; as many are computed together always.
@@ -382,7 +387,37 @@ impl Routine {
         for register in [RAX, RDX, RCX] {
             assembler.mov_number(register, 0);
         }
-        let again = assembler.label();
+        // Vectors first: what is true in one register, where it differs in another one.
+        let (many, few, again, judged) =
+            (assembler.label(), assembler.label(), assembler.label(), assembler.label());
+        let vector = |assembler: &mut Assembler, form: &Form, reg: u8, vvvv: u8, rm: Rm| {
+            let operands = Operands { reg, vvvv, rm, last: 0, mask: 0, zeroing: false };
+            assembler.vector(form, 32, &operands);
+        };
+        let (read, any, differ) = (0, 1, 2);
+        for register in [any, differ] {
+            vector(assembler, &forms::PXOR, register, register, Rm::Reg(register));
+        }
+        assembler.bind(many);
+        assembler.address(R8, Mem::at(RCX, 32));
+        assembler.by(General::Compare, R8, rm(WHOLE));
+        assembler.jump(Some(Condition::Above), few);
+        vector(assembler, &forms::MOVDQU, read, 0, Rm::Mem(lane(mask, 1)));
+        vector(assembler, &forms::POR, any, any, Rm::Reg(read));
+        vector(assembler, &forms::PXOR, read, read, Rm::Mem(lane(full, 1)));
+        vector(assembler, &forms::POR, differ, differ, Rm::Reg(read));
+        assembler.mov(RCX, R8);
+        assembler.jump(None, many);
+        assembler.bind(few);
+        for (register, bits) in [(RAX, any), (RDX, differ)] {
+            let none = assembler.label();
+            vector(assembler, &forms::PTEST, bits, 0, Rm::Reg(bits));
+            assembler.jump(Some(Condition::Equal), none);
+            assembler.mov_number(register, 1);
+            assembler.bind(none);
+        }
+        assembler.by(General::Compare, RCX, rm(WHOLE));
+        assembler.jump(Some(Condition::NotBelow), judged);
         assembler.bind(again);
         let word = |cell: Cell| Mem::indexed(RDI, RCX, 0, cell.0);
         assembler.load(R8, word(mask));
@@ -392,6 +427,7 @@ impl Routine {
         assembler.add(RCX, 8);
         assembler.by(General::Compare, RCX, rm(WHOLE));
         assembler.jump(Some(Condition::Below), again);
+        assembler.bind(judged);
         assembler.test(RAX);
         assembler.jump(Some(Condition::Equal), none.0);
         assembler.test(RDX);

@@ -164,6 +164,7 @@ forms! {
     PANDN "vpandn" Rvm, 1, 1, 0xdf.vex(0);
     POR "vpor" Rvm, 1, 1, 0xeb.vex(0);
     PXOR "vpxor" Rvm, 1, 1, 0xef.vex(0);
+    PTEST "vptest" Rm, 1, 2, 0x17.vex(0);
     PANDD "vpandd" Rvm, 1, 1, 0xdb.evex(0);
     PANDND "vpandnd" Rvm, 1, 1, 0xdf.evex(0);
     PORD "vpord" Rvm, 1, 1, 0xeb.evex(0);

@@ -187,8 +187,10 @@ impl<'a> Emitter<'a> {
         let used = |operand: u8| emitter.pointers.iter().any(|&(known, _)| known == operand);
         let far = |operand: u8| matches!(places.get(usize::from(operand)), Some(Place::Rows { .. }));
         let left = selected.turn.iter().any(|step| match *step {
-            Step::Load { operand, .. } | Step::Store { operand, .. } => far(operand) && !used(operand),
-            _ => false,
+            Step::Load { operand, .. } | Step::Store { operand, .. } | Step::Splat { operand, .. } => {
+                far(operand) && !used(operand)
+            }
+            Step::Vector { .. } | Step::Keep { .. } => false,
         });
         if left {
             return Err(Refused::Size);
@@ -296,7 +298,8 @@ impl<'a> Emitter<'a> {
     /// Loads the addresses of the operands.
     fn point(&mut self) {
         for step in &self.selected.turn {
-            if let Step::Load { operand, .. } | Step::Store { operand, .. } = *step
+            if let Step::Load { operand, .. } | Step::Store { operand, .. } | Step::Splat { operand, .. } =
+                *step
                 && matches!(self.place(operand), None | Some(Place::At(_) | Place::Rows { .. }))
                 && self.pointers.len() < POINTERS.len()
                 && !self.pointers.iter().any(|&(known, _)| known == operand)

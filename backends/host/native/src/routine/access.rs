@@ -8,11 +8,15 @@ use super::{
     ACROSS, Axis, COLUMNS, COUNT, Elements, Index, LAST, LAST_ROW, PARTIAL, R8, R9, Routine, WHOLE, at, lane,
     rm,
 };
-use crate::asm::{Assembler, Condition, General, Gpr, Label, Mem, RAX, RCX, RDX, RSI, Rm};
+use crate::asm::forms::{self, Form};
+use crate::asm::{Assembler, Condition, General, Gpr, Label, Mem, Operands, RAX, RCX, RDX, RSI, Rm};
 use crate::emit::Cell;
 
 const R10: Gpr = Gpr(10);
 const R11: Gpr = Gpr(11);
+/// Vector registers of a sum of floats.
+const TOTAL: u8 = 0;
+const ADDEND: u8 = 1;
 
 /// Which lanes are active: a byte for each, and whether all are that there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +54,44 @@ pub enum Addend {
     One(Cell),
     /// Each lane's element.
     Lanes(Cell),
+}
+
+/// What is added to elements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sum {
+    /// Integers; sums wrap.
+    Integers,
+    /// The same, atomically, as other threads access the elements, too.
+    Shared,
+    /// Floats.
+    Floats,
+}
+
+/// Loads what is added, of so many bytes: integers to R11, floats to a vector register.
+fn load_addend(assembler: &mut Assembler, from: Mem, size: u8, sum: Sum) {
+    match (sum, size) {
+        (Sum::Integers | Sum::Shared, _) => assembler.load_as(R11, Rm::Mem(from), size, false),
+        (Sum::Floats, 4) => move_float(assembler, &forms::MOVD_LOAD, ADDEND, from),
+        (Sum::Floats, _) => move_float(assembler, &forms::MOVQ_LOAD, ADDEND, from),
+    }
+}
+
+fn move_float(assembler: &mut Assembler, form: &Form, reg: u8, rm: Mem) {
+    assembler.vector(form, 16, &Operands { reg, vvvv: 0, rm: Rm::Mem(rm), last: 0, mask: 0, zeroing: false });
+}
+
+/// Adds it to an element.
+fn add_addend(assembler: &mut Assembler, to: Mem, size: u8, sum: Sum) {
+    let (load, add, store) = match (sum, size) {
+        (Sum::Integers | Sum::Shared, _) => return assembler.add_to(to, R11, size, sum == Sum::Shared),
+        (Sum::Floats, 4) => (&forms::MOVD_LOAD, &forms::ADDPS, &forms::MOVD_STORE),
+        (Sum::Floats, _) => (&forms::MOVQ_LOAD, &forms::ADDPD, &forms::MOVQ_STORE),
+    };
+    move_float(assembler, load, TOTAL, to);
+    let operands =
+        Operands { reg: TOTAL, vvvv: TOTAL, rm: Rm::Reg(ADDEND), last: 0, mask: 0, zeroing: false };
+    assembler.vector(add, 16, &operands);
+    move_float(assembler, store, TOTAL, to);
 }
 
 impl Routine {
@@ -361,16 +403,41 @@ impl Routine {
             self.assembler.jump(None, copied);
         }
         self.assembler.bind(slowly);
+        self.copy_each(elements, active.map(|active| active.mask), place);
+        self.assembler.bind(copied);
+        self.in_copies(place);
+        self.assembler.bind(done);
+    }
+
+    /// The same of elements that are one for all of a row, of each row: there is one at the address, and the next row's is as many
+    /// bytes further as the cell for rows says.
+    pub fn find_rows(&mut self, elements: &Elements, place: Found) {
+        let (slowly, done) = (self.assembler.label(), self.assembler.label());
+        if self.equally_far(elements, slowly, None) {
+            self.assembler.store(at(place.address), R9);
+            self.assembler.store(at(place.by.unwrap_or(place.address)), R10);
+            self.assembler.jump(None, done);
+        }
+        self.assembler.bind(slowly);
+        self.copy_each(elements, None, place);
+        self.assembler.address(RAX, at(place.copies));
+        self.assembler.store(at(place.address), RAX);
+        if let Some(by) = place.by {
+            self.assembler.multiply_by(RAX, rm(COLUMNS), elements.size.into());
+            self.assembler.store(at(by), RAX);
+        }
+        self.assembler.bind(done);
+    }
+
+    /// Copies the elements of the active lanes, one by one.
+    fn copy_each(&mut self, elements: &Elements, mask: Option<Cell>, place: Found) {
         self.base(elements, None);
-        self.each_lane(active.map(|active| active.mask), false, |routine, _| {
+        self.each_lane(mask, false, |routine, _| {
             routine.lane_at(elements, None);
             let assembler = &mut routine.assembler;
             assembler.load_as(RAX, Rm::Mem(Mem::at(RDX, 0)), elements.size, false);
             assembler.store_as(lane(place.copies, elements.size), RAX, elements.size);
         });
-        self.assembler.bind(copied);
-        self.in_copies(place);
-        self.assembler.bind(done);
     }
 
     /// Has the address in a cell where all lanes' elements are to be written: where they belong, if all of
@@ -416,10 +483,16 @@ impl Routine {
         self.assembler.bind(slowly);
         self.base(elements, Some(done));
         let mask = active.map(|active| active.mask);
-        self.each_lane(mask, false, |routine, next| {
+        // Of lanes that write to one place, few are active.
+        let one_place = elements.axes.iter().all(|axis| match axis.index {
+            Index::One(_) => true,
+            Index::Follow { step, .. } | Index::Near { step, .. } => step == 0,
+            Index::Lanes(..) | Index::Lane => false,
+        });
+        self.each_lane(mask, one_place, |routine, next| {
             routine.lane_at(elements, Some(next));
             let assembler = &mut routine.assembler;
-            if let Some(mask) = mask {
+            if let (Some(mask), false) = (mask, one_place) {
                 // Who is not active writes its copy to itself: a jump that nobody foresees takes longer.
                 assembler.address(R10, lane(copies, elements.size));
                 assembler.load_as(RAX, Rm::Mem(lane(mask, 1)), 1, false);
@@ -433,28 +506,28 @@ impl Routine {
     }
 
     /// The same of all lanes, of elements whose place along one axis each lane has; in R9 is the address of the first one along it,
-    /// in R11 what is added, where that is one for all. Four lanes at a time.
+    /// and what is added is loaded, where that is one for all. Four lanes at a time.
     fn add_to_places(
         &mut self,
         (cell, kind): (Cell, crate::Kind),
         [last, stride]: [Cell; 2],
         addend: Addend,
-        (size, shared): (u8, bool),
+        (size, sum): (u8, Sum),
     ) {
         let (four, one, done) = (self.assembler.label(), self.assembler.label(), self.assembler.label());
         let assembler = &mut self.assembler;
         let element = |assembler: &mut Assembler, further: i32| {
             let next = assembler.label();
-            let of = |cell: Cell, size: u8| Rm::Mem(lane(Cell(cell.0 + further * i32::from(size)), size));
-            assembler.load_as(RAX, of(cell, kind.size()), kind.size(), kind.is_signed());
+            let of = |cell: Cell, size: u8| lane(Cell(cell.0 + further * i32::from(size)), size);
+            assembler.load_as(RAX, Rm::Mem(of(cell, kind.size())), kind.size(), kind.is_signed());
             // Negative ones are large without signs.
             assembler.compare(RAX, R10);
             assembler.jump(Some(Condition::Above), next);
             assembler.multiply(RAX, Rm::Reg(RSI.0));
             if let Addend::Lanes(cell) = addend {
-                assembler.load_as(R11, of(cell, size), size, false);
+                load_addend(assembler, of(cell, size), size, sum);
             }
-            assembler.add_to(Mem::indexed(R9, RAX, 0, 0), R11, size, shared);
+            add_addend(assembler, Mem::indexed(R9, RAX, 0, 0), size, sum);
             assembler.bind(next);
         };
         assembler.load(R10, at(last));
@@ -477,27 +550,27 @@ impl Routine {
         assembler.bind(done);
     }
 
-    /// Adds integers of 4 or 8 bytes to elements, atomically where they are shared with other threads: of the
-    /// active lanes in their order, where an index leads out nothing; `full`: a mask of all. Sums wrap.
+    /// Adds numbers of 4 or 8 bytes to elements: of the active lanes in their order, where an index leads out nothing; `full`: a mask
+    /// of all.
     pub fn add_to(
         &mut self,
         elements: &Elements,
         active: Option<Active>,
         full: Cell,
         addend: Addend,
-        shared: bool,
+        sum: Sum,
     ) {
         let (done, slowly, size) = (self.assembler.label(), self.assembler.label(), elements.size);
         self.base(elements, Some(done));
         if let Addend::One(cell) = addend {
-            self.assembler.load(R11, at(cell));
+            load_addend(&mut self.assembler, at(cell), size, sum);
         }
         let mut apart = elements.axes.iter().filter(|axis| !matches!(axis.index, Index::One(_)));
         if let (Some(&Axis { index: Index::Lanes(cell, kind), last, stride }), None) =
             (apart.next(), apart.next())
         {
             self.unless_all(active, slowly);
-            self.add_to_places((cell, kind), [last, stride], addend, (size, shared));
+            self.add_to_places((cell, kind), [last, stride], addend, (size, sum));
             self.assembler.jump(None, done);
         }
         self.assembler.bind(slowly);
@@ -505,9 +578,9 @@ impl Routine {
         self.each_lane(Some(mask), true, |routine, next| {
             routine.lane_at(elements, Some(next));
             if let Addend::Lanes(cell) = addend {
-                routine.assembler.load_as(R11, Rm::Mem(lane(cell, size)), size, false);
+                load_addend(&mut routine.assembler, lane(cell, size), size, sum);
             }
-            routine.assembler.add_to(Mem::at(RDX, 0), R11, size, shared);
+            add_addend(&mut routine.assembler, Mem::at(RDX, 0), size, sum);
         });
         self.assembler.bind(done);
     }

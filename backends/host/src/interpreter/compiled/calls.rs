@@ -9,6 +9,7 @@ use stridewise_native::{COUNT, Cell, Elements, Index, Kind, WHOLE};
 
 use super::Program;
 use super::collective::Collective;
+use super::each::Each;
 use super::memory::LARGE_GANG;
 use crate::interpreter::access::exchange;
 use crate::interpreter::frame::{Bits, LANES};
@@ -42,16 +43,6 @@ pub(super) struct Round {
     pub(super) bounds: [Cell; 3],
     pub(super) dtype: Dtype,
     pub(super) rounds: Cell,
-}
-
-/// The same of each lane; at most as many as an `int64` counts. `same`: bounds that are one for all.
-pub(super) struct Each {
-    pub(super) bounds: [Cell; 3],
-    pub(super) same: [bool; 3],
-    pub(super) dtype: Dtype,
-    pub(super) rounds: Cell,
-    /// How many rounds every lane goes at least.
-    pub(super) least: Cell,
 }
 
 /// Atomic accesses of the active lanes, one after another.
@@ -135,49 +126,6 @@ pub(super) unsafe extern "sysv64" fn call(context: *const (), memory: *mut u8, n
         }
         Some(Call::Fence) => fence(Ordering::SeqCst),
         None => {}
-    }
-}
-
-impl Each {
-    /// # Safety
-    /// The memory is of the layout that this is of.
-    unsafe fn run(&self, memory: *mut u8) {
-        let at = |cell: Cell| memory.wrapping_add(usize::try_from(cell.0).unwrap_or(0));
-        // SAFETY: cells of numbers are in the memory, aligned.
-        let read = |cell: Cell| unsafe { at(cell).cast::<u64>().read() };
-        let (size, count) = (self.dtype.size(), read(COUNT) as usize);
-        let bound = |of: usize, lane: usize| {
-            let from = at(self.bounds[of]).wrapping_add(if self.same[of] { 0 } else { lane * size });
-            let mut bits = Bits([0; 16]);
-            // SAFETY: the layout has an element of the dtype there, for each lane or for all.
-            unsafe { std::ptr::copy_nonoverlapping(from.cast_const(), bits.0.as_mut_ptr(), size) };
-            bits.integer(self.dtype)
-        };
-        let step = bound(2, 0);
-        // Where 64 bits hold all of it, and the step is one for all, which is up: without a division where it
-        // can be.
-        let up = u64::try_from(step).ok().filter(|&step| self.same[2] && step > 0);
-        let mut least = u64::MAX;
-        for lane in 0..read(WHOLE) as usize {
-            let (start, end) = (bound(0, lane), bound(1, lane));
-            let rounds = match up {
-                Some(_) if start >= end => 0,
-                Some(step) => match u64::try_from(end - start - 1) {
-                    Ok(distance) if step.is_power_of_two() => (distance >> step.trailing_zeros()) + 1,
-                    Ok(distance) => distance / step + 1,
-                    Err(_) => 0,
-                },
-                None => count_rounds(start, end, bound(2, lane)),
-            };
-            let rounds = i64::try_from(rounds).unwrap_or(i64::MAX);
-            if lane < count {
-                least = least.min(rounds.unsigned_abs());
-            }
-            // SAFETY: cells of the rounds are in the memory, with room for a number of each lane.
-            unsafe { at(self.rounds).cast::<i64>().add(lane).write(rounds) };
-        }
-        // SAFETY: the cell is in the memory, aligned for a number.
-        unsafe { at(self.least).cast::<u64>().write(least) };
     }
 }
 

@@ -11,7 +11,7 @@ use stridewise_native::{
 };
 
 use super::calls::call;
-use super::memory::{GANG, Given, bits};
+use super::memory::{Given, LARGE_GANG, bits};
 use super::{Program, Stop, shapes};
 use crate::interpreter::access::row_major;
 use crate::interpreter::frame::Shared;
@@ -55,9 +55,9 @@ pub(super) struct Machine<'a> {
 }
 
 /// Bytes of a gang's private objects.
-fn private_bytes(form: &Form) -> usize {
+fn private_bytes(form: &Form, gang: usize) -> usize {
     let of_object = |object: &stridewise_core::kernel::ObjectInfo| match &object.memory {
-        Memory::Private { shape } => shapes::private_bytes(shape, object.dtype).next_multiple_of(64),
+        Memory::Private { shape } => shapes::private_bytes(shape, object.dtype, gang).next_multiple_of(64),
         _ => 0,
     };
     form.objects.iter().map(of_object).sum()
@@ -72,15 +72,21 @@ pub(super) const fn rows(columns: usize, gang: usize) -> usize {
 /// and a gang more takes some 40 ns.
 const SPLIT: usize = 32;
 
-/// Items of the next gang, of those of a row that are left.
-const fn items(left: usize, most: usize) -> usize {
+/// Items of the next gang, of those of a row that are left. Where their order counts, all that there is room for.
+const fn items(left: usize, most: usize, ordered: bool) -> usize {
     if left >= most {
         most
-    } else if left > SPLIT {
+    } else if left > SPLIT && !ordered {
         left - left % GRAIN
     } else {
         left
     }
+}
+
+/// Whether gangs of [`LARGE_GANG`] items are the interpreter's frames, one after another, so that items do everything in its order.
+pub(super) fn in_order(launch: &KernelLaunch) -> bool {
+    let [planes, rows, columns] = launch.space.group;
+    planes == 1 && rows == 1 && (launch.kernel.is_grouped() || columns.is_multiple_of(LARGE_GANG))
 }
 
 /// How many gangs work together; `None` where they would need too much memory.
@@ -94,7 +100,7 @@ pub(super) fn gangs(program: &Program, launch: &KernelLaunch) -> Option<usize> {
     let rows = if alike { rows.div_ceil(self::rows(columns, program.gang)) } else { rows };
     let split = usize::from(columns > SPLIT && !alike);
     let gangs = planes.checked_mul(rows)?.checked_mul(columns.div_ceil(program.gang) + split)?;
-    let bytes = program.bytes.next_multiple_of(64) + private_bytes(launch.kernel.form());
+    let bytes = program.bytes.next_multiple_of(64) + private_bytes(launch.kernel.form(), program.gang);
     (gangs.checked_mul(bytes)? <= MOST_GROUP).then_some(gangs)
 }
 
@@ -102,7 +108,7 @@ impl<'a> Machine<'a> {
     pub(super) fn new(program: &'a Program, launch: &'a KernelLaunch, gangs: usize) -> Result<Self> {
         let form = launch.kernel.form();
         let stride = program.bytes.next_multiple_of(64);
-        let private_bytes = private_bytes(form);
+        let private_bytes = private_bytes(form, program.gang);
         let (memory, mut private) = (Shared::new(stride * gangs)?, Shared::new(private_bytes * gangs)?);
         let (mut objects, mut lying, mut private_at) = (Vec::new(), Vec::new(), 0);
         for (number, object) in form.objects.iter().enumerate() {
@@ -120,8 +126,9 @@ impl<'a> Machine<'a> {
             lying.push(match (&object.memory, argument) {
                 (Memory::Private { shape }, _) => {
                     let start = private.start().expose_provenance() + private_at;
-                    private_at += shapes::private_bytes(shape, object.dtype).next_multiple_of(64);
-                    Some(Lies { start, shape, strides: row_major(shape, size * GANG) })
+                    private_at +=
+                        shapes::private_bytes(shape, object.dtype, program.gang).next_multiple_of(64);
+                    Some(Lies { start, shape, strides: row_major(shape, size * program.gang) })
                 }
                 (Memory::Constant { shape, elements }, _) => {
                     let (start, lies) = own(shape)?;
@@ -234,7 +241,7 @@ impl<'a> Machine<'a> {
             for second in (0..extents[1]).step_by(rows) {
                 let mut third = 0;
                 while third < extents[2] {
-                    let across = items(extents[2] - third, most);
+                    let across = items(extents[2] - third, most, self.program.ordered);
                     let count = across * rows.min(extents[1] - second);
                     self.begin(gang, id, [first, second, third], (count, across));
                     third += across;
@@ -271,7 +278,7 @@ impl<'a> Machine<'a> {
         let most = self.program.gang;
         let mut done = 0;
         while done < len {
-            let count = items(len - done, most);
+            let count = items(len - done, most, self.program.ordered);
             self.begin_at(0, [0; 3], [first[0], first[1], first[2] + done], [0; 3], (count, most));
             done += count;
             // SAFETY: the launch's contract holds, and the gang that has begun is of a row of its index

@@ -20,6 +20,7 @@
 
 mod calls;
 mod collective;
+mod each;
 mod gang;
 mod lower;
 mod memory;
@@ -40,7 +41,8 @@ use super::PARTS;
 use crate::fork_join;
 use crate::kernels::Tuning;
 use crate::kernels::native::compiler::{self, Switch};
-use calls::{Call, Each, Round};
+use calls::{Call, Round};
+use each::{Bound, Each};
 use gang::Machine;
 use memory::{GANG, Given, NEAR_BYTES};
 use shapes::Unsupported;
@@ -73,6 +75,8 @@ struct Program {
     given: HashMap<Given, Cell>,
     /// Whether the items of a group meet.
     meets: bool,
+    /// Whether the order of items counts.
+    ordered: bool,
 }
 
 /// What is known of a kernel at a level.
@@ -92,9 +96,9 @@ fn compile(kernel: &Kernel, tuning: &Tuning, rows: bool) -> std::result::Result<
     let level = compiler::level(tuning.isa).ok_or(Unsupported::Refused)?;
     let shapes = shapes::shapes(kernel, rows)?;
     let lower = |gang| lower::lower(kernel, &shapes, gang, level, tuning);
-    let gang = shapes::gang(kernel);
+    let (gang, ordered) = (shapes::gang(kernel, &shapes), shapes::is_ordered(kernel.form()));
     let mut lowered = lower(gang)?;
-    if gang > GANG && lowered.layout.bytes().is_none_or(|bytes| bytes > NEAR_BYTES) {
+    if gang > GANG && !ordered && lowered.layout.bytes().is_none_or(|bytes| bytes > NEAR_BYTES) {
         lowered = lower(GANG)?;
     }
     let lower::Lowered { routine, layout, calls, stops } = lowered;
@@ -107,7 +111,7 @@ fn compile(kernel: &Kernel, tuning: &Tuning, rows: bool) -> std::result::Result<
     })?;
     let (gang, full, counts, rows) = (layout.gang, layout.full, layout.counts, layout.rows);
     let given = layout.given;
-    Ok(Program { code, calls, stops, bytes, gang, full, counts, rows, given, meets: shapes.meets })
+    Ok(Program { code, calls, stops, bytes, gang, full, counts, rows, given, meets: shapes.meets, ordered })
 }
 
 /// Runs a launch by compiled code, where there is some, or it pays to make it; else `None`, and nothing has
@@ -141,6 +145,9 @@ pub(super) unsafe fn run(launch: &KernelLaunch, tuning: &Tuning) -> Option<Resul
         return None;
     }
     let program = known.program.get_or_init(|| compile_seen(&launch.kernel, tuning, rows)).as_ref().ok()?;
+    if program.ordered && !gang::in_order(launch) {
+        return None;
+    }
     // Large groups whose items meet may need too much at once, and short rows leave most of a vector empty.
     let gangs = gang::gangs(program, launch)?;
     if gangs > 1 && launch.space.group[2] < GRAIN && switch == Switch::On {

@@ -68,7 +68,7 @@ pub(super) enum Unsupported {
     Dtype(Dtype),
     /// Private memory that is large.
     Memory,
-    /// Items meet where they may have parted, or access floats together, where the order counts.
+    /// Items meet where they may have parted.
     Together,
     /// It is too large, or the system gives no code.
     Refused,
@@ -80,19 +80,39 @@ pub(super) fn is_at_end(statement: &Statement, rest: &[Statement], whole: bool) 
     statement.kind == StatementKind::Return && rest.is_empty() && whole
 }
 
-/// Bytes of a private object, of all lanes of a gang.
-pub(super) fn private_bytes(shape: &[usize], dtype: Dtype) -> usize {
-    shape.iter().fold(GANG * dtype.size(), |bytes, &extent| bytes.saturating_mul(extent))
+/// Bytes of a private object, of so many lanes.
+pub(super) fn private_bytes(shape: &[usize], dtype: Dtype, lanes: usize) -> usize {
+    shape.iter().fold(lanes * dtype.size(), |bytes, &extent| bytes.saturating_mul(extent))
+}
+
+/// Whether the order counts in which items access elements by atomic operations: sums of floats depend on it.
+pub(super) fn is_ordered(form: &Form) -> bool {
+    let is_float = |object| form.object(object).dtype.kind() == DtypeKind::Float;
+    form.walk().any(|part| match part {
+        Part::Statement { statement, .. } => {
+            matches!(&statement.kind, StatementKind::Atomic(atomic) if is_float(atomic.object))
+        }
+        Part::Enter(..) | Part::Leave(..) => false,
+    })
 }
 
 /// How many items are computed together: fewer where some go on with a loop that others have left, where each has private memory, and
-/// where accesses are done one after another.
-pub(super) fn gang(kernel: &Kernel) -> usize {
+/// where accesses are done one after another. Where their order counts, as many as the interpreter has in a frame.
+pub(super) fn gang(kernel: &Kernel, shapes: &Shapes) -> usize {
     let form = kernel.form();
+    if is_ordered(form) {
+        return LARGE_GANG;
+    }
     let (mut loops, mut atomics) = (false, false);
     for part in form.walk() {
         if let Part::Statement { statement, .. } = part {
-            loops |= matches!(statement.kind, StatementKind::While { .. });
+            loops |= match &statement.kind {
+                StatementKind::While { .. } => true,
+                StatementKind::For { start, end, .. } => {
+                    [start, end].into_iter().any(|bound| shapes.values[bound.number()] == Shape::Lanes)
+                }
+                _ => false,
+            };
             atomics |= matches!(statement.kind, StatementKind::Atomic(_));
         }
     }
@@ -121,7 +141,7 @@ pub(super) fn shapes(kernel: &Kernel, rows: bool) -> Result<Shapes, Unsupported>
     for object in &form.objects {
         match &object.memory {
             Memory::Private { shape } => {
-                private = private.saturating_add(private_bytes(shape, object.dtype));
+                private = private.saturating_add(private_bytes(shape, object.dtype, GANG));
             }
             Memory::Global { .. }
             | Memory::Constant { .. }
@@ -344,9 +364,6 @@ impl Pass<'_> {
                 self.set(*variable, shape);
             }
             StatementKind::Atomic(atomic) => {
-                if self.form.object(atomic.object).dtype.kind() == DtypeKind::Float {
-                    return Err(Unsupported::Together);
-                }
                 if let Some(result) = atomic.result {
                     self.define(result, Shape::Lanes);
                 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use stridewise_core::Op;
 use stridewise_core::kernel::{Coordinate, Expression, Memory, Object, Value, Variable};
-use stridewise_native::{Active, Axis, Elements, Found, Index, Kind, MOST_ROWS, Place, Scalar};
+use stridewise_native::{Active, Axis, Cell, Elements, Found, Index, Kind, MOST_ROWS, Place, Scalar};
 
 use super::{Done, Kept, Lower, Mask, Of, Pending, has, stored};
 use crate::interpreter::compiled::memory::Given;
@@ -29,18 +29,23 @@ impl Lower<'_> {
         if let Some(&Mask { cell, of, .. }) = self.masks.last()
             && of != Of::Kernel
         {
-            let before = self.variable(number)?;
-            let mask = match self.mask {
-                Some(mask) => mask,
-                None => self.load(Place::Lanes(cell), Kind::U8)?,
-            };
-            self.mask = Some(mask);
+            let (before, mask) = (self.variable(number)?, self.innermost(cell)?);
             let dtype = self.form.variables[number].dtype;
             new = has(trace::step(&self.builder, (Op::Where, dtype, dtype), &[mask, new, before]))?;
         }
         self.variables[number].current = Some(new);
         self.variables[number].dirty = true;
         Ok(())
+    }
+
+    /// The innermost mask, in the block.
+    fn innermost(&mut self, cell: Cell) -> Done<stridewise_native::Value> {
+        let mask = match self.mask {
+            Some(mask) => mask,
+            None => self.load(Place::Lanes(cell), Kind::U8)?,
+        };
+        self.mask = Some(mask);
+        Ok(mask)
     }
 
     /// What a variable of lanes holds.
@@ -95,7 +100,7 @@ impl Lower<'_> {
             }
             Expression::Load { object, indices } => {
                 // What the block writes may be what is read.
-                if self.pending.is_some() || self.has_many_rows() {
+                if self.pending.is_some() || self.has_many_rows(1) {
                     self.flush()?;
                 }
                 let elements = self.elements(*object, indices)?;
@@ -105,8 +110,14 @@ impl Lower<'_> {
                     self.out.routine.load_one(&elements, to, kind.is_signed());
                 } else {
                     let place = self.found(dtype.size());
-                    self.out.routine.find(&elements, self.parted(), place);
-                    let current = self.load(at(place), kind)?;
+                    let current = if self.is_one_for_rows(*object, indices) {
+                        self.out.routine.find_rows(&elements, place);
+                        let number = self.operand(at(place))?;
+                        has(self.builder.get_mut().spread(number, kind))?
+                    } else {
+                        self.out.routine.find(&elements, self.parted(), place);
+                        self.load(at(place), kind)?
+                    };
                     self.define(value, current);
                 }
             }
@@ -115,6 +126,13 @@ impl Lower<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether elements are one for all of a row, of several rows.
+    fn is_one_for_rows(&self, object: Object, indices: &[Value]) -> bool {
+        let private = matches!(self.form.object(object).memory, Memory::Private { .. });
+        let is_one = |&index: &Value| matches!(self.shape(index), Shape::One | Shape::Follow { item: 0, .. });
+        self.out.layout.rows.is_some() && !private && indices.iter().all(is_one)
     }
 
     /// Room for where elements of so many bytes are, which is free behind the block.
@@ -127,9 +145,10 @@ impl Lower<'_> {
         Found { copies, address, by }
     }
 
-    /// Whether the block has as many operands of rows as it may have.
-    fn has_many_rows(&self) -> bool {
-        self.places.iter().filter(|place| matches!(place, Place::Rows { .. })).count() >= MOST_ROWS
+    /// Whether the block has no room for so many more operands of rows.
+    fn has_many_rows(&self, more: usize) -> bool {
+        let rows = self.places.iter().filter(|place| matches!(place, Place::Rows { .. })).count();
+        rows + more > MOST_ROWS
     }
 
     /// Which items are active, where some may not be.
@@ -198,14 +217,23 @@ impl Lower<'_> {
 
     pub(super) fn store_elements(&mut self, object: Object, indices: &[Value], value: Value) -> Done {
         // One store a block: of two to one place the later one counts.
-        if self.pending.is_some() || self.has_many_rows() {
+        if self.pending.is_some() || self.has_many_rows(2) {
             self.flush()?;
         }
         let elements = self.elements(object, indices)?;
-        let current = self.current(value)?;
+        let mut current = self.current(value)?;
         let active = self.parted();
         let place = self.found(elements.size.into());
-        self.out.routine.aim(&elements, active, place);
+        // Elements of this thread alone are written back where their items are not active.
+        let own = !matches!(self.form.object(object).memory, Memory::Global { .. } | Memory::Constant { .. });
+        if let (Some(Active { mask, .. }), true) = (active, own) {
+            self.out.routine.aim(&elements, None, place);
+            let dtype = self.form.object(object).dtype;
+            let (before, mask) = (self.load(at(place), stored(dtype)?)?, self.innermost(mask)?);
+            current = has(trace::step(&self.builder, (Op::Where, dtype, dtype), &[mask, current, before]))?;
+        } else {
+            self.out.routine.aim(&elements, active, place);
+        }
         self.store(at(place), current)?;
         self.pending = Some(Pending { elements, active, place });
         Ok(())

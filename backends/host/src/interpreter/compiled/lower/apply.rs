@@ -40,6 +40,7 @@ impl Lower<'_> {
                 self.out.routine.scalar(op, kind, to, first, second);
                 return Ok(());
             }
+            Shape::Lanes if self.note_guard(value, op, operands)? => return Ok(()),
             Shape::Lanes => self.keep_near(value, op, operands)?,
         }
         let mut current = smallvec::SmallVec::<[stridewise_native::Value; 3]>::new();
@@ -111,10 +112,7 @@ impl Lower<'_> {
         let Index::Near { first, step, row, half, bounds: [inner, None] } = before else { return Ok(()) };
         let outer = Some((self.cell(bound)?, op == Op::Minimum));
         let bounds = if inner.is_none() { [outer, None] } else { [inner, outer] };
-        // Their cells are theirs for good, as they are read where the values may have ended.
-        for used in [of, bound] {
-            self.values[used.number()].owned = false;
-        }
+        self.stay(&[of, bound]);
         self.near.insert(value.number(), Index::Near { first, step, row, half, bounds });
         Ok(())
     }

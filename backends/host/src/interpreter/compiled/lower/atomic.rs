@@ -1,8 +1,8 @@
 //! Atomic accesses: the engine does them, lane after lane.
 
-use stridewise_core::Op;
 use stridewise_core::kernel::{Atomic, AtomicOp, Memory, Value};
-use stridewise_native::{Addend, Place};
+use stridewise_core::{DtypeKind, Op};
+use stridewise_native::{Addend, Place, Sum};
 
 use super::{Done, Kept, Lower};
 use crate::interpreter::compiled::Call;
@@ -21,7 +21,7 @@ impl Lower<'_> {
             AtomicOp::Load => Update::Nothing,
             AtomicOp::Store | AtomicOp::Exchange => Update::Operand,
             AtomicOp::CompareExchange { expected } => Update::Where(self.each(expected, &mut copies)?),
-            AtomicOp::Add => Update::Sum,
+            AtomicOp::Add if dtype.kind() != DtypeKind::Float => Update::Sum,
             op => Update::By(self.function(op.combines().unwrap_or(Op::Add), dtype, dtype)?),
         };
         // Everything before it is in memory, what is written too.
@@ -35,9 +35,18 @@ impl Lower<'_> {
         let elements = self.elements(atomic.object, &atomic.indices)?;
         let shared = matches!(self.form.object(atomic.object).memory, Memory::Global { .. });
         let wanted = atomic.result.filter(|result| !self.kernel.ends_at(number).contains(result));
-        if let (AtomicOp::Add, None, Some(Operand { cell, same })) = (atomic.op, wanted, operand) {
+        let sum = match (dtype.kind(), shared) {
+            // There is no instruction for an atomic sum of floats.
+            (DtypeKind::Float, true) => None,
+            (DtypeKind::Float, false) => Some(Sum::Floats),
+            (_, true) => Some(Sum::Shared),
+            (_, false) => Some(Sum::Integers),
+        };
+        if let (AtomicOp::Add, None, Some(Operand { cell, same }), Some(sum)) =
+            (atomic.op, wanted, operand, sum)
+        {
             let addend = if same { Addend::One(cell) } else { Addend::Lanes(cell) };
-            self.out.routine.add_to(&elements, self.parted(), self.out.layout.full, addend, shared);
+            self.out.routine.add_to(&elements, self.parted(), self.out.layout.full, addend, sum);
             self.released.extend(copies);
             return Ok(());
         }

@@ -9,7 +9,7 @@ use stridewise_native::{Cell, Kind, Place, Scalar as Number, Target};
 use super::{Done, Kept, Lower, Mask, Of, Open, OpenKind, Out, ROUNDS, has, stored};
 use crate::interpreter::compiled::memory::{Given, bits};
 use crate::interpreter::compiled::shapes::{Shape, Unsupported};
-use crate::interpreter::compiled::{Call, Each, Round, Stop};
+use crate::interpreter::compiled::{Bound, Call, Each, Round, Stop};
 use crate::kernels::native::compiler::trace;
 
 /// Where a loop that counts goes on, and what it counts with.
@@ -65,7 +65,10 @@ impl Lower<'_> {
         let Some(Open { number, kind, masks }) = self.open.pop() else { return Err(Unsupported::Refused) };
         let last = block + 1 == statement.kind.block_count();
         match (&statement.kind, &kind) {
-            (StatementKind::If { otherwise: block, .. }, &OpenKind::Branch { otherwise, end, other }) => {
+            (
+                StatementKind::If { otherwise: block, .. },
+                &OpenKind::Branch { otherwise, end, other, saved },
+            ) => {
                 self.outs.pop();
                 if !last {
                     if other.is_none() && !block.is_empty() {
@@ -80,6 +83,11 @@ impl Lower<'_> {
                     self.outs.push(Out::Here(end));
                 } else {
                     self.out.routine.here(end);
+                    if let Some(saved) = saved {
+                        self.out.routine.restore_lanes(saved);
+                        self.fewer -= 1;
+                        self.released.push((saved, 0));
+                    }
                 }
             }
             (StatementKind::While { condition, .. }, &OpenKind::Loop { end, next, .. }) if !last => {
@@ -104,7 +112,7 @@ impl Lower<'_> {
             }
             (
                 StatementKind::For { counter, step, .. },
-                &OpenKind::Each { head, end, next, count, each, least, counter: cell },
+                &OpenKind::Each { head, end, next, count, each, ends: [least, most], counter: cell },
             ) => {
                 self.outs.pop();
                 self.out.routine.here(next);
@@ -123,7 +131,7 @@ impl Lower<'_> {
                 self.count_round(count);
                 self.out.routine.jump(head);
                 self.out.routine.here(end);
-                self.released.extend([(count, 0), (each, 8), (least, 0)]);
+                self.released.extend([(count, 0), (each, 8), (least, 0), (most, 0)]);
             }
             (_, &OpenKind::Call { end }) => {
                 self.outs.pop();
@@ -159,10 +167,17 @@ impl Lower<'_> {
             let cell = self.cell(condition)?;
             self.flush()?;
             self.out.routine.jump_if_zero(cell, otherwise);
-            self.open.push(Open { number, kind: OpenKind::Branch { otherwise, end, other: None }, masks });
+            self.open.push(Open {
+                number,
+                kind: OpenKind::Branch { otherwise, end, other: None, saved: None },
+                masks,
+            });
             // The other block is nobody's who has come to this one.
             self.outs.push(Out::Here(end));
             return Ok(());
+        }
+        if let Some(terms) = self.terms.get(&condition.number()).cloned() {
+            return self.branch_guarded(number, &terms, has_other, (otherwise, end));
         }
         let truth = self.current(condition)?;
         let active = self.load(Place::Lanes(self.active()), Kind::U8)?;
@@ -183,7 +198,7 @@ impl Lower<'_> {
         self.flush()?;
         self.masks.push(mask);
         self.judge(otherwise);
-        self.open.push(Open { number, kind: OpenKind::Branch { otherwise, end, other }, masks });
+        self.open.push(Open { number, kind: OpenKind::Branch { otherwise, end, other, saved: None }, masks });
         self.outs.push(Out::Here(otherwise));
         Ok(())
     }
@@ -268,22 +283,27 @@ impl Lower<'_> {
     /// A loop that counts between bounds that items differ in.
     fn begin_each(&mut self, number: usize, counter: Value, bounds: [Value; 3], body: &[Statement]) -> Done {
         let dtype = self.form.dtype(counter);
-        let (mut cells, mut same, mut spread) = ([Cell(0); 3], [false; 3], Vec::new());
-        for (at, bound) in bounds.into_iter().enumerate() {
-            (cells[at], same[at]) = match self.shape(bound) {
-                Shape::One => (self.cell(bound)?, true),
-                Shape::Lanes => (self.in_memory(bound)?, false),
+        let shapes = bounds.map(|bound| self.shape(bound));
+        let follow = shapes[2] == Shape::One && !shapes.contains(&Shape::Lanes);
+        let (mut cells, mut spread) = ([Bound::One(Cell(0)); 3], Vec::new());
+        for (cell, bound) in cells.iter_mut().zip(bounds) {
+            *cell = match self.shape(bound) {
+                Shape::One => Bound::One(self.cell(bound)?),
+                Shape::Lanes => Bound::Lanes(self.in_memory(bound)?),
+                Shape::Follow { item, row } if follow => Bound::Follow(self.cell(bound)?, [item, row]),
                 Shape::Follow { .. } => {
                     let (cell, current) = (self.out.layout.lanes(dtype.size()), self.current(bound)?);
                     self.store(Place::Lanes(cell), current)?;
-                    self.flush()?;
                     spread.push((cell, dtype.size()));
-                    (cell, false)
+                    Bound::Lanes(cell)
                 }
             };
         }
-        let (count, each, least) = (self.out.layout.one(), self.out.layout.lanes(8), self.out.layout.one());
-        self.call(Call::Each(Each { bounds: cells, same, dtype, rounds: each, least }));
+        self.flush()?;
+        let (count, each, least, most) =
+            (self.out.layout.one(), self.out.layout.lanes(8), self.out.layout.one(), self.out.layout.one());
+        let in_rows = self.out.layout.rows.is_some();
+        self.call(Call::Each(Each { bounds: cells, dtype, rounds: each, least, most, in_rows }));
         self.out.routine.number(count, 0);
         let cell = if self.shape(counter) == Shape::Lanes {
             let (cell, first) = (self.out.layout.lanes(dtype.size()), self.current(bounds[0])?);
@@ -315,6 +335,7 @@ impl Lower<'_> {
             self.out.routine.jump(inside);
             self.out.routine.here(fewer);
         }
+        self.out.routine.jump_if_not_below(count, most, end);
         let (so_far, rounds) =
             (self.load(Place::One(count), Kind::I64)?, self.load(Place::Lanes(each), Kind::I64)?);
         let more = trace::step(&self.builder, (Op::Less, Dtype::I64, Dtype::Bool), &[so_far, rounds]);
@@ -322,7 +343,7 @@ impl Lower<'_> {
         self.flush()?;
         self.begin_round(end)?;
         self.out.routine.here(inside);
-        let kind = OpenKind::Each { head, end, next, count, each, least, counter: cell };
+        let kind = OpenKind::Each { head, end, next, count, each, ends: [least, most], counter: cell };
         self.open.push(Open { number, kind, masks });
         self.outs.push(Out::Here(next));
         Ok(())

@@ -12,8 +12,8 @@
 //! item's number, `Lanes` a cell with an element of each. A cell is given back behind the
 //! block in which its value was needed last.
 //!
-//! `apply` has operations, `access` loads and stores, `control` branches, loops and jumps, `rounds` loops that
-//! stay in registers. What has no code
+//! `apply` has operations, `access` loads and stores, `control` branches, loops and jumps, `guards` branches by
+//! comparisons of ids, `rounds` loops that stay in registers. What has no code
 //! answers [`Unsupported`], and the kernel is interpreted: so a new case may be added alone. Nothing here is
 //! unsafe; what is wrong here is wrong code, which the comparison with the interpreter has to find.
 
@@ -21,11 +21,12 @@ mod access;
 mod apply;
 mod atomic;
 mod control;
+mod guards;
 mod rounds;
 mod together;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use stridewise_core::Dtype;
 use stridewise_core::kernel::{Form, Kernel, MemoryOrder, Parameter, Part, Statement, StatementKind, Value};
@@ -38,6 +39,7 @@ use super::shapes::{Jumps, Shape, Shapes, Unsupported, is_at_end};
 use super::{Call, Stop};
 use crate::kernels::Tuning;
 use crate::kernels::native::compiler::trace;
+use guards::Term;
 
 /// Values and operands of a block: from so many on, another one begins.
 const MANY_VALUES: usize = 160;
@@ -115,6 +117,8 @@ enum OpenKind {
         otherwise: Target,
         end: Target,
         other: Option<Cell>,
+        /// How many lanes there are around it, where there may be fewer inside.
+        saved: Option<Cell>,
     },
     Loop {
         head: Target,
@@ -124,15 +128,15 @@ enum OpenKind {
         rounds: Cell,
         step: Option<Cell>,
     },
-    /// A loop that counts between bounds that items differ in: each item's rounds, how many all have at least,
-    /// and the counter, which may be one of lanes.
+    /// A loop that counts between bounds that items differ in: each item's rounds, how many all have at least and
+    /// at most, and the counter, which may be one of lanes.
     Each {
         head: Target,
         end: Target,
         next: Target,
         count: Cell,
         each: Cell,
-        least: Cell,
+        ends: [Cell; 2],
         counter: Cell,
     },
     Call {
@@ -177,6 +181,11 @@ pub(super) struct Lower<'a> {
     outs: Vec<Out>,
     /// Numbers that follow the ids, kept between bounds.
     near: HashMap<usize, Index>,
+    /// Conditions that are computed where branches ask for them, and what those are made of that have been come to.
+    guards: HashSet<usize>,
+    terms: HashMap<usize, Vec<Term>>,
+    /// Branches around that may have fewer lanes than what is around them.
+    fewer: usize,
     /// The region that is being written, of a kernel whose items meet.
     region: Option<Region>,
     count: usize,
@@ -223,6 +232,9 @@ pub(super) fn lower(
         masks: Vec::new(),
         outs: Vec::new(),
         near: HashMap::new(),
+        guards: guards::guards(form, shapes),
+        terms: HashMap::new(),
+        fewer: 0,
         region: None,
         count: 0,
     };
@@ -366,24 +378,32 @@ impl Lower<'_> {
             match self.shape(value) {
                 Shape::One => self.load(Place::One(cell), kind)?,
                 Shape::Lanes => self.load(Place::Lanes(cell), kind)?,
-                Shape::Follow { item, row } => {
-                    let mut sum = self.load(Place::One(cell), kind)?;
-                    for (counts, step) in self.out.layout.steps(kind.size(), item, row) {
-                        let mut lanes = self.load(Place::Lanes(counts), kind)?;
-                        let builder = self.builder.get_mut();
-                        if step != 1 {
-                            let factor = has(builder.number(kind, f64::from(step)))?;
-                            lanes = has(builder.multiply(lanes, factor))?;
-                        }
-                        sum = has(builder.add(sum, lanes))?;
-                    }
-                    sum
-                }
+                Shape::Follow { item, row } => self.lanes_that_follow(cell, kind, (item, row))?,
             }
         };
         self.values[number].current = Some(current);
         self.touched.push(number);
         Ok(current)
+    }
+
+    /// Each lane's number, of those that follow the ids from the first one on, in the block.
+    fn lanes_that_follow(
+        &mut self,
+        first: Cell,
+        kind: Kind,
+        (item, row): (i32, i32),
+    ) -> Done<stridewise_native::Value> {
+        let mut sum = self.load(Place::One(first), kind)?;
+        for (counts, step) in self.out.layout.steps(kind.size(), item, row) {
+            let mut lanes = self.load(Place::Lanes(counts), kind)?;
+            let builder = self.builder.get_mut();
+            if step != 1 {
+                let factor = has(builder.number(kind, f64::from(step)))?;
+                lanes = has(builder.multiply(lanes, factor))?;
+            }
+            sum = has(builder.add(sum, lanes))?;
+        }
+        Ok(sum)
     }
 
     /// Defines a value of lanes, in the block.

@@ -373,6 +373,10 @@ impl Lower<'_> {
         {
             self.out.routine.unless_whole(active, otherwise);
         }
+        if self.fewer > 0 {
+            // Lanes of the last vector that are none here may be some around it.
+            self.out.routine.if_partial(otherwise);
+        }
         self.out.routine.unless_rounds(rounds, otherwise);
         let mut slopes: HashMap<usize, Cell> = HashMap::from([(counter.number(), step)]);
         let mut room = Vec::new();

@@ -131,7 +131,11 @@ impl Lower<'_> {
         self.end_region()?;
         self.judge_group(self.masks.last().copied(), end);
         self.out.routine.jump_if_zero(cell, otherwise);
-        self.open.push(Open { number, kind: OpenKind::Branch { otherwise, end, other: None }, masks });
+        self.open.push(Open {
+            number,
+            kind: OpenKind::Branch { otherwise, end, other: None, saved: None },
+            masks,
+        });
         self.begin_region();
         self.outs.push(Out::Region);
         Ok(())

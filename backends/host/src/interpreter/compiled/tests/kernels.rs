@@ -1,8 +1,6 @@
 //! Kernels as users write them, and what is interpreted.
 
-use stridewise_core::kernel::{
-    AtomicOp, Coordinate::*, Fence, KernelBuilder, Level::*, MemoryOrder, MemoryScope,
-};
+use stridewise_core::kernel::{Coordinate::*, Fence, KernelBuilder, Level::*};
 use stridewise_core::{Op, Result};
 
 use super::*;
@@ -219,15 +217,9 @@ fn a_loop_without_end_ends_with_the_same_error() {
 #[test]
 fn what_there_is_no_code_for_is_interpreted() {
     type Body = fn(&mut KernelBuilder) -> Result<()>;
-    let reasons: [(Unsupported, Body); 6] = [
+    let reasons: [(Unsupported, Body); 5] = [
         (Unsupported::Dtype(Dtype::C64), |k| k.global("z", Dtype::C64, 1, true).map(|_| ())),
         (Unsupported::Memory, |k| k.private("large", Dtype::F64, &[1025]).map(|_| ())),
-        // Of floats, the order counts in which they are added.
-        (Unsupported::Together, |k| {
-            let sums = k.global("sums", Dtype::F32, 1, true)?;
-            let at = (MemoryOrder::Relaxed, MemoryScope::Device);
-            k.atomic(AtomicOp::Add, sums, [Scalar::I64(0)], Some(Scalar::F32(1.0).into()), at).map(|_| ())
-        }),
         // Barriers that nobody comes to, where items have parted.
         (Unsupported::Together, |k| {
             let i = k.index(Local, Id(0))?;

@@ -3,7 +3,9 @@
 mod collectives;
 mod edges;
 mod groups;
+mod guards;
 mod kernels;
+mod programs;
 mod random;
 mod rows;
 mod times;

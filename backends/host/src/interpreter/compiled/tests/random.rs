@@ -532,7 +532,7 @@ fn kernel(seed: u64, meets: bool) -> Result<(Kernel, NdRange, Vec<Given>)> {
 }
 
 /// How many: more, where the environment says so.
-fn cases() -> u64 {
+pub(super) fn cases() -> u64 {
     std::env::var("STRIDEWISE_NATIVE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(400)
 }
 

@@ -1,6 +1,7 @@
 //! How long kernels take, compiled and interpreted: printed, for there is no time that a test may ask for.
 //!
-//! `cargo test --release -p stridewise-host --lib -- --ignored --nocapture times_of_kernels`
+//! `cargo test --release -p stridewise-host --lib -- --ignored --nocapture times_of_kernels`; of some kernels alone, and compiled
+//! alone, with a part of their names in `STRIDEWISE_TIMES`.
 
 use std::time::Instant;
 
@@ -9,6 +10,7 @@ use stridewise_core::kernel::{AtomicOp, Coordinate::*, Fence, Level::*, MemoryOr
 
 use super::groups::{tiles, transpose};
 use super::kernels::{build, product};
+use super::programs::{nearest, rows_of, scan, sparse, triangles};
 use super::*;
 
 fn floats(dtype: Dtype, shape: &[usize]) -> Given {
@@ -133,6 +135,11 @@ fn times_of_kernels() {
     };
     let ints = |len: usize| Given::Array(Array::new(Dtype::I32, &[len], |i| Scalar::I32(i as i32)));
     let squares = |edge: usize| [(); 3].map(|()| floats(Dtype::F32, &[edge, edge]));
+    let [starts, columns] = rows_of(1 << 18);
+    let Given::Array(Array { shape, .. }) = &columns else { unreachable!() };
+    let values = floats(Dtype::F64, &shape.clone());
+    let products =
+        vec![starts, columns, values, floats(Dtype::F64, &[1 << 18]), floats(Dtype::F64, &[1 << 18])];
     let rows: Vec<(&str, Kernel, NdRange, Vec<Given>)> = vec![
         ("product 256³", product(Dtype::F32, Dtype::I64), NdRange::of(&[256, 256]), squares(256).into()),
         (
@@ -177,11 +184,46 @@ fn times_of_kernels() {
             NdRange::in_groups(&[1024, 1024], &[16, 16]),
             vec![floats(Dtype::F32, &[1024, 1024]), floats(Dtype::F32, &[1024, 1024])],
         ),
+        (
+            "scan 1 Mi",
+            scan(),
+            NdRange::in_groups(&[1 << 19], &[256]),
+            vec![
+                Given::Array(Array::new(Dtype::U32, &[1 << 20], |i| Scalar::U32(i as u32))),
+                Given::Array(Array::new(Dtype::U32, &[1 << 11], |_| Scalar::U32(0))),
+                Given::Local(vec![512]),
+            ],
+        ),
+        ("sparse 256 Ki", sparse(), NdRange::of(&[1 << 18]), products),
+        (
+            "nearest 256 Ki",
+            nearest(Dtype::F64),
+            NdRange::in_groups(&[1 << 18], &[256]),
+            vec![
+                floats(Dtype::F64, &[1 << 18, 2]),
+                floats(Dtype::F64, &[5, 2]),
+                ints(1 << 18),
+                floats(Dtype::F64, &[5 << 10, 2]),
+            ],
+        ),
+        (
+            "triangles 2048",
+            triangles(),
+            NdRange::in_groups(&[2048 * 16, 16], &[16, 16]),
+            vec![floats(Dtype::F64, &[2048 * 16, 16]), floats(Dtype::F64, &[2048 * 16, 16])],
+        ),
     ];
+    let only = std::env::var("STRIDEWISE_TIMES").ok();
     for (name, kernel, range, given) in rows {
+        if only.as_ref().is_some_and(|only| !name.contains(only.as_str())) {
+            continue;
+        }
         for tuning in tunings().filter(|tuning| tuning.threads == 1) {
             let (launch, _memory) = prepared(&kernel, &range, &given);
             let medians = [Switch::Always, Switch::Off].map(|switch| {
+                if switch == Switch::Off && only.is_some() {
+                    return f64::NAN;
+                }
                 let mut times: Vec<f64> = (0..8)
                     .map(|_| {
                         let started = Instant::now();
