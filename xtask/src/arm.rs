@@ -8,9 +8,9 @@ use std::process::Command;
 
 use crate::{packages, targets};
 
-const TARGET: &str = "aarch64-unknown-linux-gnu";
+pub(crate) const TARGET: &str = "aarch64-unknown-linux-gnu";
 /// Where Debian's compiler for it has the C library.
-const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
+pub(crate) const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 /// The Debian packages that link and run such programs.
 const PACKAGES: &[&str] = &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user"];
 /// The processors, by QEMU's names.
@@ -51,14 +51,20 @@ pub(crate) fn ensure() -> Result<(), String> {
     }
 }
 
-/// The tests of core and of the host's kernels, built for Arm.
-fn tests() -> Command {
+/// A command of cargo's for Arm, which builds in a folder of its own in cargo's.
+pub(crate) fn cargo(name: &str, folder: &str) -> Command {
     let mut command = crate::cargo();
-    command.args(["test", "--locked", "--target", TARGET, "--lib"]);
-    command.args(["--package", "stridewise-core", "--package", "stridewise-host"]);
-    command.arg("--target-dir").arg(crate::target_folder().join("aarch64"));
+    command.args([name, "--locked", "--target", TARGET]);
+    command.arg("--target-dir").arg(crate::target_folder().join(folder));
     command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
     command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", format!("qemu-aarch64 -L {LIBRARIES}"));
+    command
+}
+
+/// The tests of core and of the host's kernels, built for Arm.
+fn tests() -> Command {
+    let mut command = cargo("test", "aarch64");
+    command.args(["--lib", "--package", "stridewise-core", "--package", "stridewise-host"]);
     command
 }
 

@@ -16,6 +16,7 @@ mod devices;
 mod documents;
 mod fuzz;
 mod install_c;
+mod instructions;
 mod layers;
 mod matrix;
 mod nvrtc;
@@ -62,6 +63,7 @@ const COMMANDS: &[Command] = &[
     book::COMMAND,
     install_c::COMMAND,
     targets::COMMAND,
+    instructions::COMMAND,
     release::COMMAND,
     release::THIRD_PARTY,
     layers::COMMAND,

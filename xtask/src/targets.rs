@@ -83,7 +83,8 @@ pub(crate) const COMMAND: crate::Command = crate::Command {
 /// What came of a target.
 enum Outcome {
     Compiles,
-    Refused,
+    /// By what the compiler says, its error alone.
+    Refused(String),
     /// Its standard library cannot be had here.
     Missing(String),
     /// It is not as it has to be, and why.
@@ -91,42 +92,35 @@ enum Outcome {
 }
 
 impl Outcome {
-    fn cell(&self) -> &str {
+    fn cell(&self) -> String {
         match self {
-            Outcome::Compiles => "compiles",
-            Outcome::Refused => "refused",
-            Outcome::Missing(_) => "not checked",
-            Outcome::Wrong(_) => "**wrong**",
+            Outcome::Compiles => "compiles".to_owned(),
+            Outcome::Refused(sentence) => format!("refused: {sentence}"),
+            Outcome::Missing(_) => "not checked".to_owned(),
+            Outcome::Wrong(_) => "**wrong**".to_owned(),
         }
     }
 }
 
-/// Every target, one after the other.
+/// Every target, one after the other, and its line of the table as soon as it is known; what is under way goes to standard error.
 ///
 /// # Errors
 /// A target is not as it has to be.
 fn check<'a>(targets: impl Iterator<Item = &'a Target>) -> Result<(), String> {
-    let mut table = String::from("| target | what | library | C library |\n|---|---|---|---|\n");
+    println!("| target | what | library | C library |\n|---|---|---|---|");
     let mut complaints = Vec::new();
     for target in targets {
-        println!("=== {}: {}", target.name, target.what);
         let outcomes = PACKAGES.map(|package| one(target, package));
-        table += &format!(
-            "| `{}` | {} | {} | {} |\n",
-            target.name,
-            target.what,
-            outcomes[0].cell(),
-            outcomes[1].cell()
-        );
+        let [library, c] = outcomes.each_ref().map(Outcome::cell);
+        println!("| `{}` | {} | {library} | {c} |", target.name, target.what);
         for (package, outcome) in PACKAGES.iter().zip(outcomes) {
             match outcome {
                 Outcome::Wrong(why) => complaints.push(format!("{package} for {}: {why}", target.name)),
-                Outcome::Missing(why) => println!("{}: {why}", target.name),
-                Outcome::Compiles | Outcome::Refused => {}
+                Outcome::Missing(why) => eprintln!("{}: {why}", target.name),
+                Outcome::Compiles | Outcome::Refused(_) => {}
             }
         }
     }
-    println!("\n{table}");
     if complaints.is_empty() { Ok(()) } else { Err(complaints.join("\n")) }
 }
 
@@ -141,7 +135,7 @@ fn one(target: &Target, package: &str) -> Outcome {
     // A build script that asks for a system package would ask for one of this machine's.
     check.env("PKG_CONFIG", "pkg-config-must-not-be-needed");
     let line = crate::steps::written(&check);
-    println!("{line}");
+    eprintln!("{line}");
     let output = match check.stdin(Stdio::null()).output() {
         Ok(output) => output,
         Err(error) => return Outcome::Wrong(format!("{line} could not be started: {error}")),
@@ -153,10 +147,12 @@ fn one(target: &Target, package: &str) -> Outcome {
             Some(warning) => Outcome::Wrong(format!("it compiles with {warning}")),
         },
         (Expected::Refused(_), true) => Outcome::Wrong("it compiles, and was to be refused".to_owned()),
-        (Expected::Refused(sentence), false) if is_refused(&messages, sentence) => Outcome::Refused,
-        (Expected::Refused(sentence), false) => {
-            Outcome::Wrong(format!("it is not refused by the sentence {sentence:?}, but by\n{messages}"))
-        }
+        (Expected::Refused(sentence), false) => match refusal(&messages, sentence) {
+            Some(said) => Outcome::Refused(said.to_owned()),
+            None => {
+                Outcome::Wrong(format!("it is not refused by the sentence {sentence:?}, but by\n{messages}"))
+            }
+        },
         (Expected::Compiles, false) => Outcome::Wrong(format!("it does not compile:\n{messages}")),
     }
 }
@@ -167,9 +163,9 @@ fn warnings(messages: &str) -> impl Iterator<Item = &str> {
     messages.lines().filter(|line| line.starts_with("warning:")).filter(move |line| !counts(line))
 }
 
-/// Whether an error of the compiler's says a sentence.
-fn is_refused(messages: &str, sentence: &str) -> bool {
-    messages.lines().any(|line| line.starts_with("error") && line.contains(sentence))
+/// The error of the compiler's that says a sentence, without what else it complains of.
+fn refusal<'a>(messages: &'a str, sentence: &str) -> Option<&'a str> {
+    messages.lines().filter_map(|line| line.strip_prefix("error: ")).find(|said| said.contains(sentence))
 }
 
 /// Makes sure that a target's standard library is there.
@@ -204,9 +200,11 @@ mod tests {
     #[test]
     fn a_refusal_is_an_error_of_the_compiler() {
         let sentence = "stridewise needs threads";
-        assert!(is_refused("warning: x\nerror: stridewise needs threads: see y\n  --> a.rs:1:1", sentence));
-        assert!(!is_refused("warning: stridewise needs threads", sentence));
-        assert!(!is_refused("error[E0433]: cannot find `libc`", sentence));
+        let said = "stridewise needs threads: see y";
+        let messages = format!("warning: x\nerror[E0432]: y\nerror: {said}\n  --> a.rs:1:1\nerror: z");
+        assert_eq!(refusal(&messages, sentence), Some(said));
+        assert_eq!(refusal("warning: stridewise needs threads", sentence), None);
+        assert_eq!(refusal("error[E0433]: cannot find `libc`", sentence), None);
         let messages = "   Compiling x\nwarning: dropping unsupported crate type `cdylib` for target `y`\n\
                         warning: `x` (lib) generated 2 warnings\nwarning: variant `Z` is never constructed\n";
         assert_eq!(warnings(messages).collect::<Vec<_>>(), ["warning: variant `Z` is never constructed"]);

@@ -48,9 +48,14 @@ pub(crate) fn on_fork(before: fn(), parent: fn(), child: fn()) {
 /// Has a function called when the process ends by `exit`, or by the end of `main`: before what was to be called by then. Another
 /// time it is called again, before what was to be called by that time.
 pub(crate) fn on_exit(function: fn(), again: bool) {
-    if AT_EXIT.set(function).is_ok() || again {
+    let wanted = AT_EXIT.set(function).is_ok() || again;
+    // WebAssembly has no such end; it is refused, by the sentence in lib.rs alone.
+    #[cfg(not(target_family = "wasm"))]
+    if wanted {
         // SAFETY: the function is of this library, whose unloading calls and forgets it; it does not unwind, as nothing in it
         // panics. A refusal, for want of memory, leaves the end as it is without this.
         let _ = unsafe { libc::atexit(at_exit) };
     }
+    #[cfg(target_family = "wasm")]
+    let _ = (wanted, at_exit);
 }
