@@ -363,7 +363,8 @@ impl Pool {
         }
         let here = self.here();
         let is_here = |worker: usize| self.is_at(worker, here);
-        let submitter = state.submitter.filter(|(_, at)| self.threads > FEW_THREADS && at.elapsed() < GOES_ON);
+        let submitter =
+            state.submitter.filter(|(_, at)| self.threads > FEW_THREADS && at.elapsed() < GOES_ON);
         let is_taken = |worker: usize| {
             is_here(worker) || submitter.is_some_and(|(cpu, _)| self.is_at(worker, Some(cpu)))
         };
