@@ -297,6 +297,22 @@ fn sums_of_floats_in_their_order() {
     }
 }
 
+/// The same without groups, in which each 256 items have an element.
+#[test]
+fn sums_of_floats_of_rows_in_their_order() {
+    let kernel = build("sums", 1, |k| {
+        let (x, sums) = (k.global("x", Dtype::F32, 1, false)?, k.global("sums", Dtype::F32, 1, true)?);
+        let i = k.index(Global, Id(0))?;
+        let (at, value) = (k.binary(Op::FloorDivide, i, 256_i64)?, k.load(x, [i])?);
+        k.atomic(AtomicOp::Add, sums, [at], Some(value.into()), ORDER)?;
+        k.atomic(AtomicOp::Add, sums, [at], Some(value.into()), ORDER).map(|_| ())
+    });
+    for items in [1_usize, 100, 256, 1000, 10_000] {
+        let given = [finite(Dtype::F32, &[items]), finite(Dtype::F32, &[items.div_ceil(256)])];
+        same(&kernel, &NdRange::of(&[items]), &given, "sums of rows");
+    }
+}
+
 #[test]
 fn triangular_blocks() {
     let given = [random(Dtype::F64, &[48, 16]), random(Dtype::F64, &[48, 16])];
