@@ -1,5 +1,9 @@
 //! Products of matrices by cuBLAS, where it is installed; else they have kernels of our own.
 //!
+//! Products of 16-bit floats are summed in `float32` and rounded once, by the same call. On an H200, from Python, each waited for, PyTorch's
+//! time over ours: `float16` 1024 1.10 to 1.13, 4096 0.94 to 0.97; `bfloat16` 0.95 to 1.09 and 0.93 to 0.97; before, with a pass that rounds
+//! behind, 0.75 to 0.77 and 0.83 to 0.85, 0.74 and 0.83 to 0.89.
+//!
 //! A stream has a handle of the library, which nobody else uses, so that the same product has the same bits each time. What one call
 //! cannot say (strides that are no leading dimension, factors of two dtypes) is left to the kernels.
 

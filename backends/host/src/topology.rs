@@ -176,9 +176,7 @@ pub(crate) fn pin_current(cpu: usize) {
 ///
 /// Threads of other libraries look for work on every processor long after they had some (OpenBLAS's for 100 ms and more), and do not
 /// yield. With turns of equal length, one of ours that lost its processor in the middle of a part gets it back after 3 ms, and
-/// everybody who waits for the whole waits for that part. On 16 processors of a Xeon (Linux 6.18), `float32`, after NumPy's product of
-/// 1024 × 1024, as multiples of the time alone: an addition of 16 Mi elements 2.3 to 4.5, with turns of 0.1 ms 1.0 to 2.4; our product
-/// of that size 1.8 to 3.0, then 2.3 to 2.6: there is half a processor for each, whatever the turns.
+/// everybody who waits for the whole waits for that part.
 pub(crate) fn take_short_turns() {
     #[cfg(target_os = "linux")]
     // SAFETY: the calls read what is this function's own and change the calling thread only, to the policy and nice value
