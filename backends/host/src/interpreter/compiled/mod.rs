@@ -7,7 +7,7 @@
 //! shapes   what is one for all items of a row, what follows the ids, what differs
 //! lower    the form → a routine of `stridewise-native`, and a layout of the memory that it works on
 //! gang     rows or groups, shared by threads: each writes the arguments to its memory, and calls the routine
-//! calls    what the routine calls back for
+//! calls    what the routine calls back for (each: the rounds of lanes, collective: what a group makes together)
 //! ```
 //! A routine is given the memory (`Layout`), in which all cells are, and calls back for what it has no
 //! instructions for ([`Call`]): the function of an operation, the rounds of a loop, an atomic, a collective
