@@ -11,6 +11,8 @@ use crate::{packages, targets};
 pub(crate) const TARGET: &str = "aarch64-unknown-linux-gnu";
 /// Where Debian's compiler for it has the C library.
 pub(crate) const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
+/// Where it is built, in cargo's folder.
+pub(crate) const FOLDER: &str = "aarch64";
 /// The Debian packages that link and run such programs.
 const PACKAGES: &[&str] = &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user"];
 /// The processors, by QEMU's names.
@@ -51,11 +53,11 @@ pub(crate) fn ensure() -> Result<(), String> {
     }
 }
 
-/// A command of cargo's for Arm, which builds in a folder of its own in cargo's.
-pub(crate) fn cargo(name: &str, folder: &str) -> Command {
+/// A command of cargo's for Arm, which builds in a folder of its own.
+pub(crate) fn cargo(name: &str) -> Command {
     let mut command = crate::cargo();
     command.args([name, "--locked", "--target", TARGET]);
-    command.arg("--target-dir").arg(crate::target_folder().join(folder));
+    command.arg("--target-dir").arg(crate::target_folder().join(FOLDER));
     command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc");
     command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", format!("qemu-aarch64 -L {LIBRARIES}"));
     command
@@ -63,7 +65,7 @@ pub(crate) fn cargo(name: &str, folder: &str) -> Command {
 
 /// The tests of core and of the host's kernels, built for Arm.
 fn tests() -> Command {
-    let mut command = cargo("test", "aarch64");
+    let mut command = cargo("test");
     command.args(["--lib", "--package", "stridewise-core", "--package", "stridewise-host"]);
     command
 }

@@ -527,7 +527,46 @@ impl HalfMemory for F32 {
     }
 }
 
-impl super::Mask for U8 {}
+/// For each number of eight bits, the places of those that are 1, from the lowest on; the others are of no meaning.
+static PLACES: [[u8; 8]; 256] = {
+    let mut places = [[0; 8]; 256];
+    let mut bits = 0;
+    while bits < 256 {
+        let (mut place, mut count) = (0, 0);
+        while place < 8 {
+            if bits >> place & 1 == 1 {
+                places[bits][count] = place;
+                count += 1;
+            }
+            place += 1;
+        }
+        bits += 1;
+    }
+    places
+};
+
+impl super::Mask for U8 {
+    #[inline(always)]
+    unsafe fn numbers(mask: *const u8, first: u32, to: *mut u32) -> usize {
+        let mut count = 0;
+        for word in 0..8_u32 {
+            // SAFETY: `mask` is readable for 64 bytes, and `to` writable for as many numbers; eight are written from where no more
+            // than those of the words before end, below 64.
+            unsafe {
+                let bytes = vld1_u8(mask.add(8 * word as usize));
+                // A bit of its own for each byte that is not 0.
+                let truths = vand_u8(vtst_u8(bytes, bytes), vcreate_u8(0x8040_2010_0804_0201));
+                let bits = vaddv_u8(truths);
+                let places = vmovl_u8(vld1_u8(PLACES[usize::from(bits)].as_ptr()));
+                let start = vdupq_n_u32(first + 8 * word);
+                vst1q_u32(to.add(count), vaddw_u16(start, vget_low_u16(places)));
+                vst1q_u32(to.add(count + 4), vaddw_high_u16(start, places));
+                count += bits.count_ones() as usize;
+            }
+        }
+        count
+    }
+}
 impl Bytes for U8 {
     const LEN: usize = 16;
     #[inline(always)]

@@ -58,12 +58,16 @@ from_number!(u64: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
 from_number!(f32: f32 f64);
 from_number!(f64: f32 f64);
 
-/// Floats to integers. Rust's `as` says the same, but the compiler makes a chain of scalar branches of it.
+/// Floats to integers. Rust's `as` says the same, but the compiler makes a chain of scalar branches of it, except on AArch64, whose
+/// instruction saturates: of integers as wide as the float, and of any of `f32`, it makes vectors of that there.
 macro_rules! saturating {
     ($S:ty: $($D:ty)*) => {$(
         impl To<$D> for $S {
             #[inline(always)]
             fn to(self) -> $D {
+                if cfg!(target_arch = "aarch64") && (size_of::<$S>() == 4 || size_of::<$D>() == 8) {
+                    return self as $D;
+                }
                 const LOW: $S = <$D>::MIN as $S;
                 // Half of the first power of two that is too large is exact in every float.
                 const HIGH: $S = (<$D>::MAX / 2 + 1) as $S * 2.0;

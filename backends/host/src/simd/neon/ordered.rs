@@ -102,28 +102,31 @@ macro_rules! ordered {
             #[inline(always)]
             unsafe fn divide(self, pivot: Self, low: *mut $elem, high: *mut $elem) -> usize {
                 level!({
-                    let below = $choice($less(self.0, pivot.0));
+                    let (below, count) = $choice($less(self.0, pivot.0));
                     let places = vld1q_u8($divisions[below].as_ptr());
                     let divided = $bytes(vqtbl1q_u8($of(self.0), places));
                     $store(low, divided);
                     $store(high.wrapping_sub($len), divided);
-                    below.count_ones() as usize
+                    count
                 })
             }
         }
     };
 }
 
-/// A bit for each lane that is true.
+/// A bit for each lane that is true, and how many are: each adds its bit and, above all bits, 1.
 #[inline(always)]
-fn choice_i32(mask: uint32x4_t) -> usize {
-    const BITS: [u32; 4] = [1, 2, 4, 8];
-    level!(vaddvq_u32(vandq_u32(mask, vld1q_u32(BITS.as_ptr()))) as usize)
+fn choice_i32(mask: uint32x4_t) -> (usize, usize) {
+    const BITS: [u32; 4] = [0x11, 0x12, 0x14, 0x18];
+    let sum = level!(vaddvq_u32(vandq_u32(mask, vld1q_u32(BITS.as_ptr()))) as usize);
+    (sum & 15, sum >> 4)
 }
 /// As [`choice_i32`].
 #[inline(always)]
-fn choice_i64(mask: uint64x2_t) -> usize {
-    level!((vgetq_lane_u64::<0>(mask) & 1 | vgetq_lane_u64::<1>(mask) & 2) as usize)
+fn choice_i64(mask: uint64x2_t) -> (usize, usize) {
+    const BITS: [u64; 2] = [5, 6];
+    let sum = level!(vaddvq_u64(vandq_u64(mask, vld1q_u64(BITS.as_ptr()))) as usize);
+    (sum & 3, sum >> 2)
 }
 
 #[inline(always)]
