@@ -68,18 +68,14 @@ pub(crate) fn enabled() -> bool {
     MODE.load(Ordering::Acquire) == ON
 }
 
-/// Exchanges guarded addresses for those of their aliases, in all of a command's operands.
+/// Exchanges guarded addresses for those of their aliases, in all of a command's operands. No sequences come where addresses are guarded
+/// (`Capabilities::sequences`).
 pub(crate) fn redirect(command: &mut Command) {
     if MODE.load(Ordering::Acquire) != ON {
         return;
     }
     match command {
         Command::Step(step) => redirect_step(step),
-        Command::Sequence(steps) => {
-            let mut own = steps.to_vec();
-            own.iter_mut().for_each(redirect_step);
-            *steps = own.into();
-        }
         Command::Advise { ptr, .. } => *ptr = resolve(*ptr),
         _ => {}
     }
