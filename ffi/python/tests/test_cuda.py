@@ -303,6 +303,10 @@ def test_decompositions(dtype, n, stack, kind):
         close(q @ r, m, dtype)
         close(t(q).conj() @ q, np.broadcast_to(np.eye(k), (*stack, k, k)), dtype)
         assert np.array_equal(r, np.triu(r))
+        p, lower, upper = map(sw.asnumpy, linalg.lu(y))
+        close(p @ lower @ upper, m, dtype)
+        assert np.array_equal(p @ t(p), np.broadcast_to(np.eye(rows), p.shape)) and np.abs(lower).max() < 1.001
+        assert np.array_equal(lower, np.tril(lower)) and np.array_equal(upper, np.triu(upper))
         close(linalg.pinv(y), np.linalg.pinv(m), dtype)
     assert linalg.inv(x).device.filter_string == DEVICE
 

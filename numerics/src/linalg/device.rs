@@ -1,6 +1,7 @@
 //! Decompositions by a library of the array's device, whose matrices lie column after column.
 
 use stridewise_core::backend::{Dims, Routine, RoutineKind};
+use stridewise_core::memory::heap;
 use stridewise_core::{
     Dtype, Ellipsis, Error, Op, Order, Reduction, Result, Scalar, UsmArray, broadcast_shapes, result_type, s,
 };
@@ -117,6 +118,45 @@ fn factored<'a>(stack: &'a Stack<'a>) -> Result<(Columns<'a>, UsmArray)> {
     let routine = columns.routine(RoutineKind::Lu, stack.rows);
     run(stack.x, routine, &[(&columns.memory).into(), (&pivots).into(), (&columns.info).into()])?;
     Ok((columns, pivots))
+}
+
+/// The order of rows, as a matrix, and both triangles; of a matrix that is not square, those of the square one that has rows or columns of
+/// zeros beside it.
+pub(super) fn lu(stack: &Stack<'_>) -> Result<(UsmArray, UsmArray, UsmArray)> {
+    let (m, n, k) = (stack.rows, stack.columns, stack.least());
+    let (queue, kind) = (stack.x.queue(), stack.x.usm_kind());
+    let side = m.max(n);
+    let (rows, columns, least) = (m.cast_signed(), n.cast_signed(), k.cast_signed());
+    let whole = if m == n {
+        stack.x.clone()
+    } else {
+        let whole = UsmArray::zeros(queue, &stack.shape(&[side, side]), stack.x.dtype(), kind)?;
+        whole.slice(s![Ellipsis, ..rows, ..columns])?.assign(stack.x)?;
+        whole
+    };
+    let square = Stack::square(stack.argument, &whole)?;
+    let (both, pivots) = factored(&square)?;
+    let both = both.memory.matrix_transpose()?;
+    let ones = UsmArray::eye(queue, m, k, 0, stack.dtype, kind)?;
+    let l = both.slice(s![Ellipsis, ..rows, ..least])?.tril(-1)?.binary(Op::Add, &ones)?;
+    let u = both.slice(s![Ellipsis, ..least, ..columns])?.triu(0)?;
+
+    // Each pivot is the row that changed places with the one of its number; no row of zeros does.
+    let pivots = pivots.to_vec::<i64>()?;
+    let mut order = heap::with_capacity("rows", stack.count * m)?;
+    for pivots in pivots.chunks_exact(side) {
+        let first = order.len();
+        order.extend(0..m as i64);
+        for (row, &pivot) in pivots.iter().enumerate().take(k) {
+            if let Some(other) = usize::try_from(pivot - 1).ok().filter(|&other| other < m) {
+                order[first..].swap(row, other);
+            }
+        }
+    }
+    let order = UsmArray::from_slice(queue, &stack.shape(&[1, m]), &order, kind)?;
+    let places = UsmArray::arange(queue, 0, m as i64, 1, Dtype::I64, kind)?.expand_dims(&[-1])?;
+    let p = places.binary(Op::Equal, &order)?.astype(stack.out)?;
+    Ok((p, l.astype(stack.out)?, u.astype(stack.out)?))
 }
 
 fn singular(stack: &Stack<'_>, number: usize) -> Error {

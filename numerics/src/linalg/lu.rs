@@ -399,6 +399,9 @@ pub(super) fn solve(x1: &UsmArray, x2: &UsmArray) -> Result<UsmArray> {
 
 pub(super) fn lu(x: &UsmArray) -> Result<(UsmArray, UsmArray, UsmArray)> {
     let stack = Stack::new("x", x)?;
+    if let Some(result) = on_device(x, || device::lu(&stack)) {
+        return result;
+    }
     stack.check_place()?;
     let (m, n, k) = (stack.rows, stack.columns, stack.least());
     with_field!(stack.dtype, T => {
