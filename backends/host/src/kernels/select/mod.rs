@@ -336,14 +336,18 @@ pub(super) unsafe fn compress(
                 let (to, to_step) = (close_at(work.close.at(0), work.step, done.cast_signed()), work.step);
                 done += numbers.len();
                 if places {
-                    for (j, &number) in (0_isize..).zip(numbers) {
-                        *close_at(to, to_step, j).cast::<i64>() = (first + number as usize) as i64;
+                    const CLOSE: isize = size_of::<i64>().cast_signed();
+                    match to_step {
+                        CLOSE => write_places(to, CLOSE, first, numbers),
+                        _ => write_places(to, to_step, first, numbers),
                     }
                 } else if work.block.is_empty() {
                     with_size!(work.size, T => {
-                        for (j, &number) in (0_isize..).zip(numbers) {
-                            let from = base.wrapping_offset(step * number as isize).cast::<T>();
-                            close_at(to, to_step, j).cast::<T>().write_unaligned(from.read_unaligned());
+                        let close = const { size_of::<T>().cast_signed() };
+                        if (step, to_step) == (close, close) {
+                            take::<T>(to, close, base, close, numbers);
+                        } else {
+                            take::<T>(to, to_step, base, step, numbers);
                         }
                     });
                 } else {
@@ -357,6 +361,31 @@ pub(super) unsafe fn compress(
     };
     // SAFETY: the points are the plan's; what parts write follows what the parts before them do.
     unsafe { work.parts(tuning.threads, &share) }
+}
+
+/// Writes the numbers of points, counted from `first`. A step that the compiler knows makes vectors of them.
+///
+/// # Safety
+/// As many `i64` are writable at `to`, by the step, and aligned; nothing else accesses them.
+#[inline(always)]
+unsafe fn write_places(to: *mut u8, to_step: isize, first: usize, numbers: &[u32]) {
+    for (j, &number) in (0_isize..).zip(numbers) {
+        // SAFETY: it is one of the places that the caller gives.
+        unsafe { *close_at(to, to_step, j).cast::<i64>() = (first + number as usize) as i64 };
+    }
+}
+
+/// Writes the elements of these numbers together. Steps that the compiler knows are a part of its instructions.
+///
+/// # Safety
+/// The elements of these numbers are readable from `base` on, by the step, and as many are writable at `to`, by its.
+#[inline(always)]
+unsafe fn take<T>(to: *mut u8, to_step: isize, base: *const u8, step: isize, numbers: &[u32]) {
+    for (j, &number) in (0_isize..).zip(numbers) {
+        let from = base.wrapping_offset(step * number as isize).cast::<T>();
+        // SAFETY: it is one of the elements that the caller gives.
+        unsafe { close_at(to, to_step, j).cast::<T>().write_unaligned(from.read_unaligned()) };
+    }
 }
 
 /// An address so many steps further.
