@@ -305,7 +305,9 @@ def test_decompositions(dtype, n, stack, kind):
         assert np.array_equal(r, np.triu(r))
         p, lower, upper = map(sw.asnumpy, linalg.lu(y))
         close(p @ lower @ upper, m, dtype)
-        assert np.array_equal(p @ t(p), np.broadcast_to(np.eye(rows), p.shape)) and np.abs(lower).max() < 1.001
+        assert np.array_equal(p @ t(p), np.broadcast_to(np.eye(rows), p.shape))
+        # A complex pivot is the largest by the sum of its parts.
+        assert np.abs(lower).max() < 1.5
         assert np.array_equal(lower, np.tril(lower)) and np.array_equal(upper, np.triu(upper))
         close(linalg.pinv(y), np.linalg.pinv(m), dtype)
     assert linalg.inv(x).device.filter_string == DEVICE
