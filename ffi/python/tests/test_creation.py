@@ -124,6 +124,9 @@ def test_linspace_of_arrays_of_one_number(rng):
     for dtype in ("f2", "f4", "f8", "i4", "c8"):
         start, stop = np.asarray(1, dtype), np.asarray(3, dtype)
         assert sw.linspace(sw.asarray(start), sw.asarray(stop), 4).dtype == np.linspace(start, stop, 4).dtype
+    for start, stop in ((np.float32(1), 9), (0, np.float16(3)), (np.complex64(1), 9), (np.uint8(1), np.float32(7)), (np.True_, np.float32(2))):
+        given = [x if isinstance(x, int) else sw.asarray(np.asarray(x)) for x in (start, stop)]
+        assert sw.linspace(*given, 5).dtype == np.linspace(start, stop, 5).dtype, (start, stop)
     for start, stop in rng.random((40, 2), dtype="f4"):
         same(sw.linspace(sw.asarray(start), sw.asarray(stop), 14), np.linspace(start, stop, 14))
 

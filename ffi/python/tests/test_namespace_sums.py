@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import stridewise as sw
+from conftest import same
 
 DEVICES = [device.filter_string for device in sw.get_devices()]
 NUMBERS = ["i1", "u2", "i4", "u4", "i8", "u8", "f4", "f8", "c8", "c16"]
@@ -573,3 +574,27 @@ def test_infinities(device):
     near(sw.isneginf(sw.asarray([True], device=device)), [False])
     with pytest.raises(TypeError):
         sw.isposinf(sw.asarray([1j]))
+
+
+def test_einsum_computes_in_what_out_holds():
+    small, truth, single = np.full((3, 4), 200, "u1"), np.ones((3, 4), bool), np.full(4, 1e38, "f4")
+    for x, dtype in ((small, "int64"), (truth, "int64"), (truth, "bool"), (single, "float64")):
+        text, shape = ("ij->i", 3) if x.ndim == 2 else ("i->", ())
+        same(sw.einsum(text, sw.asarray(x), out=sw.zeros(shape, dtype=dtype)), np.einsum(text, x, out=np.zeros(shape, dtype)))
+    four = sw.arange(4.0)
+    assert int(sw.einsum("i->", four, out=sw.zeros((), dtype="int32"), casting="unsafe")) == 6
+    for x, dtype, casting in ((four, "float32", "safe"), (four, "int32", "same_kind"), (sw.astype(four, "float32"), "float64", "no")):
+        with pytest.raises(TypeError, match="casting"):
+            sw.einsum("i->", x, out=sw.zeros((), dtype=dtype), casting=casting)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "cumsum", "cumprod"])
+def test_folds_compute_in_a_float_that_out_holds(name):
+    x = np.array([1e38, 3e38, 2.5, 1e-38], "f4")
+    for held in ("float64", "complex128"):
+        shape = (4,) if name.startswith("cum") else ()
+        expected = getattr(np, name)(x, out=np.zeros(shape, held))
+        same(getattr(sw, name)(sw.asarray(x), out=sw.zeros(shape, dtype=held)), expected)
+    if not name.startswith("cum"):
+        masked = getattr(np, name)(x, out=np.zeros(()), where=x > 2)
+        same(getattr(sw, name)(sw.asarray(x), out=sw.zeros(()), where=sw.asarray(x > 2)), masked)

@@ -75,6 +75,8 @@ def einsum(subscripts, /, *operands, out=None, dtype=None, order="K", casting="s
     if not isinstance(subscripts, str):
         subscripts, operands = _by_letters((subscripts, *operands))
     operands = _arrays(operands)
+    if dtype is None and out is not None and operands:
+        dtype = _sw.result_type(*operands, out)
     if dtype is not None:
         operands = _converted("operand", operands, dtype, casting)
     # Elements are added in their own dtype; of bool, a sum is whether any is true.
@@ -83,7 +85,7 @@ def einsum(subscripts, /, *operands, out=None, dtype=None, order="K", casting="s
     if own is not None:
         result = _sw.astype(result, own, copy=False)
     if out is not None:
-        return _written(result, out)
+        return _written(*_converted("result", [result], out.dtype, casting), out)
     return _sw.copy(result, order="F") if order == "F" else result
 
 
@@ -226,12 +228,17 @@ def _between(start, stop, num, endpoint, axis, options):
     given = {key: value for key, value in options.items() if value is not None and key != "dtype"}
     dtype = options["dtype"]
     given = given or {"sycl_queue": _queue((start, stop))}
-    start, stop = (_sw.asarray(x, **given) for x in (start, stop))
-    start, stop = start / 1 if _sw.isdtype(start.dtype, ("integral", "bool")) else start, stop
+    # A number of Python's has no dtype of its own.
+    start, stop = (x if isinstance(x, (int, float, complex)) else _sw.asarray(x, **given) for x in (start, stop))
+    common = _sw.result_type(start, stop)
+    start, stop = (_sw.asarray(x, dtype=common, **given) for x in (start, stop))
+    if not _is_inexact(start):
+        start, stop = start / 1, stop / 1
     step = stop - start
     shape = step.shape
     # Places and not distances are multiplied, as of numbers.
-    places = _sw.linspace(0, num - 1 if num > 0 else 0, num, dtype=_sw.real(step).dtype if _sw.isdtype(step.dtype, "complex floating") else step.dtype, sycl_queue=step.sycl_queue)
+    real = _sw.real(step).dtype if _sw.isdtype(step.dtype, "complex floating") else step.dtype
+    places = _sw.linspace(0, num - 1 if num > 0 else 0, num, dtype=real, sycl_queue=step.sycl_queue)
     parts = num - bool(endpoint)
     step = step / parts if parts > 0 else step * float("nan")
     places = _sw.reshape(places, (-1,) + (1,) * len(shape))

@@ -7,7 +7,7 @@ use stridewise::memory::heap;
 use stridewise::{Bins, Dtype, Error, QuantileMethod, Reduction, Spacing, UsmArray};
 
 use super::axes::axes_of;
-use super::output::deliver;
+use super::output::{deliver, folded_in};
 use super::reduction::{Chosen, converted, correction_of, reductions, spreads, typed_reductions};
 use super::sequence;
 use crate::arguments;

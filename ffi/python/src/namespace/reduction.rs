@@ -6,7 +6,7 @@ use pyo3::types::{PyBool, PyDict};
 use stridewise::{Dtype, Reduction, Scan, UsmArray};
 
 use super::axes::axes_of;
-use super::output::deliver;
+use super::output::{deliver, folded_in};
 use crate::arguments;
 use crate::array::PyArray;
 use crate::array::operand::{Given, together};
@@ -91,7 +91,7 @@ macro_rules! typed_reductions {
                 return chosen.reduce(stringify!($name), $x, &usual, out.as_ref(), keepdims, py);
             }
             let ($axes, $keepdims) = (axes_of("axis", axis)?, keepdims);
-            let $dtype = dtype::optional(dtype, $x.device().dtype_support())?;
+            let $dtype = folded_in($x, dtype::optional(dtype, $x.device().dtype_support())?, out.as_ref());
             deliver(py, out.as_ref(), || $compute)
         }
     )*};
@@ -295,7 +295,7 @@ macro_rules! scans {
             #[pyo3(from_py_with = arguments::out)] out: Out<'py>,
         ) -> Result<Bound<'py, PyArray>> {
             let x: &UsmArray = &x.array();
-            let dtype = dtype::optional(dtype, x.device().dtype_support())?;
+            let dtype = folded_in(x, dtype::optional(dtype, x.device().dtype_support())?, out.as_ref());
             deliver(py, out.as_ref(), || x.cumulative(Scan::$Scan, axis, dtype, include_initial))
         }
     )*};
