@@ -11,7 +11,7 @@ use crate::opencl;
 const LEAST: (u32, u32) = (3, 11);
 /// What builds the wheel, and what its tests compare with.
 const TOOLS: &[&str] =
-    &["maturin>=1.9,<2", "pytest", "pytest-xdist", "numpy", "hypothesis", "array-api-strict>=2.5", "mypy"];
+    &["maturin>=1.16,<2", "pytest", "pytest-xdist", "numpy", "hypothesis", "array-api-strict>=2.5", "mypy"];
 /// Packages that its tests exchange memory with: SYCL's, on Intel's runtime for processors, which comes with them, and one
 /// more that follows DLPack; and what works on arrays in several processes or draws them, of the versions that the tests were written for.
 const PEERS: &[(&str, &str)] = &[
@@ -113,6 +113,7 @@ fn build_with(debug: bool, hardly: &[&str]) -> Result<(), String> {
     let mut maturin = Command::new(program("maturin"));
     maturin.current_dir(&root).args(["build", "--locked", "--manifest-path", "ffi/python/Cargo.toml"]);
     maturin.args(["--profile", if debug { "dev" } else { "release" }]).arg("--out").arg(&wheels);
+    maturin.args(["--compression-level", "9"]);
     maturin.arg("--interpreter").arg(python());
     for package in hardly {
         maturin.args(["--config", &format!("profile.release.package.{package}.opt-level=1")]);
