@@ -84,6 +84,11 @@ fn unstack<'py>(
     #[pyo3(from_py_with = arguments::whole)] axis: isize,
 ) -> Result<Bound<'py, PyTuple>> {
     let mut parts = x.array().unstack(axis)?;
+    if parts.iter().any(|part| part.ndim() == 0) {
+        // Each gets memory of its own, by allocations so small that one which is refused ends the process.
+        const BYTES: usize = 512;
+        heap::with_capacity::<u8>("parts", parts.len().saturating_mul(BYTES)).map(drop)?;
+    }
     for part in parts.iter_mut().filter(|part| part.ndim() == 0) {
         *part = value_of(py, part)?;
     }
