@@ -12,8 +12,9 @@
 //! computed or waited for: where memory is missing, `Batch::run` gives the lock up, waits, and begins again.
 //! So what is here may run twice for one flush.
 //!
-//! An output may overlap an input other than exactly, plans may not (`separate`): that input is copied first, or, where several do, as
-//! the neighbours of a stencil, the result goes into other memory and is copied to its own behind it. The time is that of planning, some microseconds for each flush; `reduce` saves the
+//! An output may overlap an input other than exactly, plans may not (`separate`): that input is copied
+//! first, or, where several do, as the neighbours of a stencil, the result goes into other memory and is
+//! copied to its own behind it. The time is that of planning, some microseconds for each flush; `reduce` saves the
 //! submission where one thread is as fast.
 
 use std::sync::Arc;

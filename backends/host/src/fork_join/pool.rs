@@ -48,9 +48,11 @@ pub(crate) const LINGER: Duration = Duration::from_micros(25);
 /// the processor of the thread that waits.
 const GRACE: Duration = Duration::from_micros(4);
 
-/// How long a thread that has submitted is taken to go on, on a processor that nobody is woken for then; of a few processors none is
-/// left out. A worker there would take it away from that thread for [`LINGER`] and more.
+/// How long a thread that has submitted is taken to go on, on a processor that nobody is woken for then: a worker there would take it
+/// away from that thread for [`LINGER`] and more.
 const GOES_ON: Duration = Duration::from_millis(1);
+
+/// Threads of a device up to which somebody is woken there all the same, as one of few is missed.
 const FEW_THREADS: usize = 4;
 
 /// How long a worker that is a job of rayon's goes on before it gives the thread back, even where there is more to do: others
@@ -108,7 +110,7 @@ struct State {
     busy: usize,
     /// What each worker does.
     phases: Vec<Phase>,
-    /// Where a thread that submits goes on, and when it submitted last.
+    /// Where a thread that submits goes on, and when it submitted last; not noted where there are few threads.
     submitter: Option<(usize, Instant)>,
     /// Whether nobody has the device any more.
     closed: bool,
@@ -252,7 +254,8 @@ impl Pool {
 
     /// Takes a command whose waits are terminal.
     pub(crate) fn enqueue(&self, job: Box<dyn Job>) {
-        let submitter = self.here().map(|cpu| (cpu, Instant::now()));
+        let noted = if self.threads > FEW_THREADS { self.here() } else { None };
+        let submitter = noted.map(|cpu| (cpu, Instant::now()));
         let mut state = self.lock();
         state.submitter = submitter;
         state.ready.push_back(job);
@@ -363,8 +366,7 @@ impl Pool {
         }
         let here = self.here();
         let is_here = |worker: usize| self.is_at(worker, here);
-        let submitter =
-            state.submitter.filter(|(_, at)| self.threads > FEW_THREADS && at.elapsed() < GOES_ON);
+        let submitter = state.submitter.filter(|(_, at)| at.elapsed() < GOES_ON);
         let is_taken = |worker: usize| {
             is_here(worker) || submitter.is_some_and(|(cpu, _)| self.is_at(worker, Some(cpu)))
         };
