@@ -4,6 +4,7 @@ use std::fmt;
 
 /// Why recorded work was submitted by itself, so that a pass ends there: what [`Explanation`](crate::Explanation) says of each pass.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum Cut {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 /// A place in the source of a kernel.
 #[derive(Clone, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub struct Position {
     /// The file, or what stands for one.
     pub file: Arc<str>,

@@ -114,6 +114,7 @@ macro_rules! define_dtypes {
     ($($variant:ident, $ty:ty, $name:literal, $kind:ident, $code:literal;)*) => {
         /// The type of an array's elements, at run time.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        #[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
         #[repr(u8)]
         pub enum Dtype {
             $(#[doc = concat!("`", $name, "`: Rust's `", stringify!($ty), "`.")] $variant,)*

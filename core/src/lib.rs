@@ -40,6 +40,7 @@ mod lazy;
 mod plan;
 mod program;
 mod promotion;
+mod replacement;
 mod runtime;
 mod scalar;
 

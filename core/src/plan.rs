@@ -24,6 +24,7 @@ pub const MAX_PLAN_DIMS: usize = 8;
 /// Where [`Program::is_index`] says so, an input is no memory: its value at a multi-index is the number in `ptr` plus the
 /// sum of the `strides` times the multi-index.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub struct Operand {
     /// Address of the element at multi-index zero.
     pub ptr: UsmPtr,
@@ -45,6 +46,7 @@ impl Operand {
 
 /// What is computed at each point of the iteration space.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Family {
     /// Every output element is the program's value on the input elements of the same index.
@@ -208,6 +210,7 @@ impl fmt::Display for Family {
 
 /// An axis of an array that is addressed by indices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub struct IndexedAxis {
     /// Its extent; at least 1.
     pub extent: usize,
@@ -217,6 +220,7 @@ pub struct IndexedAxis {
 
 /// How elements lie, of no address.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stored {
     /// Dtype of the elements.
     pub dtype: Dtype,
@@ -237,6 +241,7 @@ pub struct Stored {
 /// arrays and need not be merged, their outputs overlap no input, and only a scatter's output may address an element
 /// twice.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub struct LaunchPlan {
     /// What is computed.
     pub program: Arc<Program>,

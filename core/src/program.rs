@@ -36,6 +36,7 @@ pub const MAX_OUTPUTS: usize = 8;
 
 /// Where a step finds an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub enum Arg {
     /// The element of the input of this number.
     Input(u8),
@@ -47,6 +48,7 @@ pub enum Arg {
 
 /// One operation of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub struct ProgramStep {
     /// The operation.
     pub op: Op,
@@ -68,6 +70,7 @@ impl ProgramStep {
 /// A validated program: every operand is an input, a constant or an earlier step of the dtype that its step expects;
 /// every output is a step. Built by [`ProgramBuilder`].
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub struct Program {
     inputs: SmallVec<[Dtype; 4]>,
     /// One bit per input: those that are indices, not memory.
@@ -383,6 +386,7 @@ impl ProgramBuilder {
 
 /// How a reduction combines values.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Fold {
     /// By an associative binary operation: [`Op::Add`], [`Op::Multiply`], [`Op::Minimum`], [`Op::Maximum`]. On `bool`,

@@ -44,14 +44,15 @@ const HOUSES: &[House] = &[
     House {
         sources: "core/src",
         layers: &[
-            &["diagnostic", "dtype", "error", "fault", "json", "observe", "scalar", "sync"],
+            &["diagnostic", "dtype", "error", "fault", "json", "observe", "replacement", "scalar", "sync"],
             &["layout", "memory::heap", "memory::pointer"],
             &["cut", "form", "ops", "plan", "program", "promotion"],
             &["backend", "routes"],
             &["memory", "runtime"],
             &["lazy"],
-            // `memory::source` launches kernels that nobody checks, for who has arrays: it lies in `memory`, as all `unsafe` does.
-            &["array", "doctor", "explain", "graph", "kernel", "memory::source"],
+            // `memory::source` launches kernels that nobody checks, for who has arrays, and `memory::stored` takes commands from files:
+            // they lie in `memory`, as all `unsafe` does.
+            &["array", "doctor", "explain", "graph", "kernel", "memory::source", "memory::stored"],
         ],
         circles: &[
             (&["dtype", "scalar"], "one list of types makes both: a type knows its values, a value its type"),

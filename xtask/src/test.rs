@@ -12,7 +12,7 @@ use crate::{matrix, nvrtc, opencl, python};
 /// The oldest toolchain that must build the library; `rust-version` of the workspace.
 const OLDEST_TOOLCHAIN: &str = "1.89";
 /// The features that the tests are built with: all that need no system package, those for tests too.
-const FEATURES: &str = "stridewise/ndarray,stridewise/approx,stridewise/serde,stridewise-faults/injection";
+const FEATURES: &str = "stridewise/ndarray,stridewise/approx,stridewise/serde,stridewise/graph-files,stridewise-faults/injection";
 /// Kernels of one level, hardly optimised: for steps that are about something else and need a build of their own.
 const SMALL: &str = "--config profile.test.package.stridewise-host.opt-level=0 \
      --config profile.test.package.stridewise-conformance.opt-level=0 --no-default-features";

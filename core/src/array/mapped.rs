@@ -3,12 +3,12 @@
 use std::fs::{self, File, OpenOptions};
 use std::path::Path;
 
-use super::replacement::Replacement;
 use super::{Array, UsmArray};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
 use crate::memory::{MapMode, UsmKind, UsmMemory};
+use crate::replacement::Replacement;
 use crate::runtime::Queue;
 
 /// What kept a file from being opened for a mode.

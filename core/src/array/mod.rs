@@ -34,7 +34,6 @@ mod quantiles;
 mod random;
 mod rearrange;
 mod reduction;
-mod replacement;
 mod scan;
 mod searching;
 #[cfg(feature = "serde")]

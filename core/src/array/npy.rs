@@ -7,12 +7,12 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use super::replacement::Replacement;
 use super::{Array, UsmArray};
 use crate::dtype::{Dtype, Element};
 use crate::error::{Error, Result};
 use crate::layout::{Layout, Order};
 use crate::memory::{UsmKind, heap, is_mapped_for_writing};
+use crate::replacement::Replacement;
 use crate::runtime::Queue;
 
 /// Bytes of a header's text at most, as NumPy has it.

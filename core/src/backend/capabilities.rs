@@ -103,6 +103,8 @@ pub struct Capabilities {
     /// Whether its products are quicker of factors that are 16-bit floats as they lie, whose sums are `float32` and rounded by the
     /// same pass. If not, factors are converted before, and sums behind.
     pub half_factors: bool,
+    /// Whether what is planned for it is right on every device of its driver, on other machines, too: then graphs can be stored.
+    pub stores_graphs: bool,
 }
 
 impl Default for Capabilities {
@@ -124,6 +126,7 @@ impl Default for Capabilities {
             most_stages: 1,
             sequences: false,
             half_factors: false,
+            stores_graphs: false,
         }
     }
 }

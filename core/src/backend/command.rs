@@ -41,6 +41,7 @@ impl Advice {
 
 /// What a queue does that is plain data, so that it may be done more than once.
 #[derive(Clone)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Step {
     /// One or several passes that do not depend on each other, as one unit with one event.

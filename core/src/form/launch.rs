@@ -24,6 +24,7 @@ pub struct LaunchOptions {
 /// element that an array's extents and strides reach lies in live memory that the device may access, aligned to its dtype; of
 /// an array that the kernel writes no two indices name one element. Arrays may overlap each other.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub struct KernelLaunch {
     /// The kernel.
     pub kernel: Kernel,
@@ -41,6 +42,7 @@ pub struct KernelLaunch {
 
 /// An argument as a backend takes it.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub enum KernelArgument {
     /// An array.
     Array {

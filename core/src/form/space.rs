@@ -88,6 +88,7 @@ impl From<(usize, usize, usize)> for NdRange {
 
 /// The index space of a launch, checked: its extents in three dimensions, of which the leading ones may be 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub struct Space {
     /// Dimensions of the kernel.
     pub dims: usize,

@@ -9,6 +9,7 @@ use crate::scalar::Scalar;
 
 /// How the items of a group combine a value of each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub enum Collective {
     /// All values, folded in the order of local linear ids; see [`Collective::folds`].
     Reduce(Op),
@@ -53,6 +54,7 @@ impl Collective {
 
 /// What an atomic access does to an element. The result is what was there before.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub enum AtomicOp {
     /// Nothing.
     Load,
@@ -126,6 +128,7 @@ impl AtomicOp {
 
 /// What an atomic access orders (SYCL 2020, `memory_order`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub enum MemoryOrder {
     /// Nothing but the element itself.
     #[default]
@@ -142,6 +145,7 @@ pub enum MemoryOrder {
 
 /// For whom an atomic access or fence is one (SYCL 2020, `memory_scope`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub enum MemoryScope {
     /// The item.
     WorkItem,
@@ -158,6 +162,7 @@ pub enum MemoryScope {
 
 /// Which accesses of before a barrier are seen behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fence {
     /// Those to local memory.
     pub local: bool,
@@ -176,6 +181,7 @@ impl Fence {
 
 /// An atomic access.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub struct Atomic {
     /// What it does.
     pub op: AtomicOp,

@@ -34,6 +34,7 @@ macro_rules! numbers {
     ($($(#[$doc:meta])* $Name:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
         pub struct $Name(pub(crate) u32);
 
         impl $Name {
@@ -62,6 +63,7 @@ numbers! {
 
 /// Where a memory object lives, and its extents where the form knows them.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub enum Memory {
     /// An array that is an argument of the launch.
     Global {
@@ -117,6 +119,7 @@ impl Memory {
 
 /// A memory object.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub struct ObjectInfo {
     /// Its name in the source.
     pub name: String,
@@ -130,6 +133,7 @@ pub struct ObjectInfo {
 
 /// A mutable variable.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub struct VariableInfo {
     /// Its name in the source.
     pub name: String,
@@ -139,6 +143,7 @@ pub struct VariableInfo {
 
 /// What a launch gives to a kernel.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub enum Parameter {
     /// An array ([`Memory::Global`]) or local memory ([`Memory::LocalArgument`]).
     Object(Object),
@@ -153,6 +158,7 @@ pub enum Parameter {
 
 /// Whose ids and ranges.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub enum Level {
     /// Of the item in the whole index space.
     Global,
@@ -164,6 +170,7 @@ pub enum Level {
 
 /// A place in the index space, or an extent of it. Axes are numbered as those of arrays: the last one is the fastest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub enum Coordinate {
     /// The id along an axis.
     Id(u8),
@@ -175,6 +182,7 @@ pub enum Coordinate {
 
 /// What defines a value.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub enum Expression {
     /// A constant.
     Constant(Scalar),
@@ -224,6 +232,7 @@ pub type Block = Vec<Statement>;
 
 /// What one item does, with its place in the source.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub struct Statement {
     /// What.
     pub kind: StatementKind,
@@ -233,6 +242,7 @@ pub struct Statement {
 
 /// The kinds of statements.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub enum StatementKind {
     /// Defines a value.
     Let {
@@ -518,6 +528,7 @@ impl<'a> Iterator for Walk<'a> {
 
 /// A kernel as data.
 #[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub struct Form {
     /// Its name in the source.
     pub name: String,

@@ -46,11 +46,11 @@ impl UnwindSafe for Capture {}
 impl RefUnwindSafe for Capture {}
 
 /// An array with a name.
-struct Port {
-    name: String,
-    memory: Arc<Allocation>,
-    layout: Layout,
-    dtype: Dtype,
+pub(crate) struct Port {
+    pub(crate) name: String,
+    pub(crate) memory: Arc<Allocation>,
+    pub(crate) layout: Layout,
+    pub(crate) dtype: Dtype,
 }
 
 /// Commands, and the memory that they access.
@@ -172,7 +172,17 @@ impl Capture {
             let memory = Arc::clone(array.elements().memory()?);
             named.push(Port { name, memory, layout: array.layout().clone(), dtype: array.dtype() });
         }
-        let prepared = Prepared::of(scope.end()?)?;
+        Graph::of(scope.end()?, inputs, named)
+    }
+}
+
+impl Graph {
+    /// Commands with names for what they access.
+    ///
+    /// # Errors
+    /// As for [`Capture::end`].
+    pub(crate) fn of(steps: Steps, inputs: Vec<Port>, outputs: Vec<Port>) -> Result<Self> {
+        let prepared = Prepared::of(steps)?;
         if !inputs.is_empty() {
             prepared.steps.check_apart()?;
         }
@@ -190,7 +200,14 @@ impl Capture {
                 }
             }
         }
-        Ok(Graph(Arc::new(Captured { prepared, inputs, outputs: named })))
+        Ok(Self(Arc::new(Captured { prepared, inputs, outputs })))
+    }
+
+    /// The commands, the inputs and the outputs.
+    #[cfg(feature = "graph-files")]
+    pub(crate) fn parts(&self) -> (&Steps, &[Port], &[Port]) {
+        let Captured { prepared, inputs, outputs } = &*self.0;
+        (&prepared.steps, inputs, outputs)
     }
 }
 

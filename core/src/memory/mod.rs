@@ -53,6 +53,8 @@ pub(crate) mod pending;
 pub(crate) mod pointer;
 mod source;
 mod spare;
+#[cfg(feature = "graph-files")]
+mod stored;
 mod usage;
 mod usm;
 pub(crate) mod watch;

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 
 /// Who may touch an allocation (SYCL 2020, section 4.8, unified shared memory).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub enum UsmKind {
     /// Lives on the host; host and device may touch it.
     Host,

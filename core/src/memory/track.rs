@@ -33,6 +33,7 @@ use crate::sync::{Mutex, MutexGuard};
 
 /// Part of an allocation: its byte range, and the exact elements where they are not dense in it.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Region {
     bytes: Range<usize>,
     view: Option<(Layout, usize)>,
@@ -94,6 +95,7 @@ impl Region {
 
 /// Whether an access reads or writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Mode {
     Read,
     Write,

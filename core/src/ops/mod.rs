@@ -126,6 +126,7 @@ macro_rules! ops {
     ($($(#[doc = $doc:literal])* $class:ident $Name:ident $name:literal ($($x:ident),+) = $body:expr;)*) => {
         /// A scalar operation.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
         #[non_exhaustive]
         pub enum Op {
             $($(#[doc = $doc])* $Name,)*

@@ -466,3 +466,36 @@ def test_a_signal_ends_repeats():
     finally:
         child.kill()
     assert (child.returncode, out) == (0, "right\n"), f"status {child.returncode}\n{out}\n{error}"
+
+
+AGAIN = """
+import sys
+import stridewise as sw
+graph = sw.Graph.load(sys.argv[1], device="host")
+graph.repeat(3)
+print(graph.inputs, graph.outputs, float(sw.sum(graph(sw.full(5000, 2.0, device="host")))))
+"""
+
+
+def test_a_graph_goes_on_in_another_process(tmp_path):
+    x, total = sw.ones(5000, device="host"), sw.zeros(5000, device="host")
+    with x.queue.capture() as graph:
+        graph.input("x", x)
+        total += sw.sqrt(x) * 3
+        graph.output("total", total)
+    place = tmp_path / "total.graph"
+    graph.save(place)
+    told = subprocess.run([sys.executable, "-c", AGAIN, str(place)], capture_output=True, text=True)
+    # The captured step, three more on the input of then, and one on another.
+    expected = float(sw.sum(sw.full(5000, 12.0) + sw.sqrt(sw.full(5000, 2.0)) * 3))
+    assert told.stdout == f"('x',) ('total',) {expected}\n", told.stderr
+    assert float(total[0]) == 3
+    with pytest.raises(OSError, match="something else"):
+        sw.Graph.load(__file__, device="host")
+    place.write_bytes(place.read_bytes()[:-1])
+    with pytest.raises(OSError, match="damaged"):
+        sw.Graph.load(place, device="host")
+    with pytest.raises(OSError):
+        sw.Graph.load(tmp_path / "none.graph", device="host")
+    with pytest.raises(RuntimeError, match="has not begun"):
+        x.queue.capture().save(place)

@@ -76,6 +76,7 @@ fn capabilities(threads: usize) -> Capabilities {
     capabilities.most_stages = 2;
     // Under the guard, the addresses of each command are exchanged when it is taken.
     capabilities.sequences = !guard::enabled();
+    capabilities.stores_graphs = true;
     capabilities
 }
 

@@ -22,6 +22,8 @@ use crate::plan::LaunchPlan;
 use crate::runtime::{Event, Queue};
 use crate::sync::{Mutex, MutexGuard};
 
+#[cfg(feature = "graph-files")]
+pub(super) use steps::relocate;
 pub(crate) use steps::{Move, Steps};
 
 /// Commands of a capture at most.

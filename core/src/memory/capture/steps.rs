@@ -48,7 +48,7 @@ pub(crate) struct Used<'a> {
 }
 
 impl Steps {
-    pub(super) fn new(
+    pub(in crate::memory) fn new(
         queue: Queue,
         steps: Arc<[Step]>,
         stated: Vec<Vec<Access>>,
@@ -264,7 +264,7 @@ fn add(whole: &mut Vec<Access>, access: &Access) -> Result<()> {
 }
 
 /// Changes the addresses of memory in a command.
-fn relocate(step: &mut Step, place: impl Fn(UsmPtr) -> UsmPtr) {
+pub(in crate::memory) fn relocate(step: &mut Step, place: impl Fn(UsmPtr) -> UsmPtr) {
     let plan = |plan: &mut LaunchPlan| {
         let program = Arc::clone(&plan.program);
         for (k, input) in plan.inputs.iter_mut().enumerate() {

@@ -1,5 +1,6 @@
 //! Captured programs as Python objects: a block that is captured, and the graph that it leaves.
 
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
@@ -14,7 +15,8 @@ use super::event::PyEvent;
 use super::queue::PyQueue;
 use crate::arguments;
 use crate::array::PyArray;
-use crate::errors::{Fault, Result};
+use crate::errors::{Fault, Result, of_file};
+use crate::namespace::placement::queue_of;
 use crate::objects;
 
 /// A captured piece of program. `with queue.capture() as graph:` runs its block once, as without a capture, and notes what it submits
@@ -293,6 +295,39 @@ impl PyGraph {
                 part = (part / 2).max(1);
             }
         }
+    }
+
+    /// Writes the graph to a file, in place of what is there: its commands, and what is in the memory that was there before its block
+    /// and that it goes on from. `Graph.load` reads it, on this or another machine.
+    ///
+    /// file: a path. Raises NotImplementedError on another device than the host; OSError where the file cannot be written.
+    fn save(&self, py: Python<'_>, #[pyo3(from_py_with = arguments::path)] file: PathBuf) -> Result<()> {
+        let graph = self.graph()?;
+        py.detach(|| graph.save(&file)).map_err(Fault::Core).map_err(of_file(&file))
+    }
+
+    /// Reads a graph from a file that `save` has written: with memory of its own, in which the inputs and what it goes on from are as they
+    /// were then. It does the same to the same bits.
+    ///
+    /// Read files that you trust alone, as with pickle: one that somebody has made to do harm may read and write any memory of the
+    /// process. What was damaged by accident is found.
+    ///
+    /// file: a path. device: a Device, a Queue or a filter string; sycl_queue, queue: a Queue. Raises OSError where the file cannot be
+    /// read, is no graph, is damaged, or is of another version; NotImplementedError on another device than the host.
+    #[staticmethod]
+    #[pyo3(signature = (file, *, device=None, sycl_queue=None, queue=None))]
+    fn load(
+        py: Python<'_>,
+        #[pyo3(from_py_with = arguments::path)] file: PathBuf,
+        device: Option<&Bound<'_, PyAny>>,
+        sycl_queue: Option<&Bound<'_, PyAny>>,
+        queue: Option<&Bound<'_, PyAny>>,
+    ) -> Result<Self> {
+        let queue = queue_of(device, sycl_queue, queue)?;
+        // SAFETY: the caller trusts the file, as this function's words ask for.
+        let graph = py.detach(|| unsafe { Graph::load(&queue, &file) });
+        let graph = graph.map_err(Fault::Core).map_err(of_file(&file))?;
+        Ok(Self { queue, state: Mutex::new(State::Captured(graph)) })
     }
 
     /// The queue.

@@ -16,7 +16,7 @@ const MAX_NAMES: usize = 1000;
 
 /// A file that is being written in the place of another.
 #[derive(Debug)]
-pub(super) struct Replacement {
+pub(crate) struct Replacement {
     file: File,
     /// Where it is, and where it goes; none for what is no regular file, which is written as it is.
     names: Option<(PathBuf, PathBuf)>,
@@ -27,7 +27,7 @@ impl Replacement {
     ///
     /// # Errors
     /// The system's, where the file that is there may not be written, or none may be made beside it.
-    pub(super) fn begin(path: &Path) -> io::Result<Self> {
+    pub(crate) fn begin(path: &Path) -> io::Result<Self> {
         let target = followed(path)?;
         let old = match fs::metadata(&target) {
             Ok(found) if found.is_file() => {
@@ -49,7 +49,7 @@ impl Replacement {
     }
 
     /// The file, open for reading and writing.
-    pub(super) fn file(&mut self) -> &mut File {
+    pub(crate) fn file(&mut self) -> &mut File {
         &mut self.file
     }
 
@@ -57,7 +57,7 @@ impl Replacement {
     ///
     /// # Errors
     /// The system's; what was there is there then.
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    pub(crate) fn finish(mut self) -> io::Result<()> {
         match self.names.take() {
             Some((beside, target)) => fs::rename(&beside, &target).inspect_err(|_| {
                 let _ = fs::remove_file(&beside);
