@@ -430,8 +430,9 @@ fn events_order_commands_of_one_capture_alone() -> Result<()> {
 
 #[test]
 fn too_many_commands_are_refused() -> Result<()> {
-    let x = Array::<f32>::zeros(4)?;
-    let queue = x.queue().clone();
+    // One of its own: who waits for all of a queue submits what others have recorded, too, and then a step is two commands.
+    let queue = Queue::new(&stridewise::default_device()?, QueueProperties::default())?;
+    let x = Array::<f32>::on(&queue).zeros(4)?;
     let steps =
         |n: usize| queue.capture(|_| (0..n).try_for_each(|_| x.share().assign(&(&x + 1.0)).map(drop)));
     let error = steps(Graph::MAX_COMMANDS + 1).unwrap_err();

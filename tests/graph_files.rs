@@ -209,7 +209,12 @@ fn what_is_no_whole_file_of_this_version_is_refused() -> Result<()> {
     refused(&[b'x'; 10_000], "something else");
     let line = whole.iter().position(|&byte| byte == b'\n').unwrap();
     for end in (0..whole.len()).step_by(97).chain([line, line + 1, line + 8, line + 16, whole.len() - 1]) {
-        refused(&whole[..end], if end <= line { "stridewise graph" } else { "damaged" });
+        let word = match end {
+            0..16 => "something else",
+            16.. if end <= line => "stridewise graph",
+            _ => "damaged",
+        };
+        refused(&whole[..end], word);
     }
     // Every byte of the description, and its length and sum.
     for at in line + 1..whole.len() - 12_000 {

@@ -257,9 +257,9 @@ fn describe(steps: &Steps, inputs: &[Port], outputs: &[Port]) -> Result<(Descrip
             Some(number) => {
                 let known = &mut stored[number].kept;
                 // What is empty has no beginning.
-                if known.len() == 0 {
+                if known.start == known.end {
                     *known = kept;
-                } else if kept.len() > 0 {
+                } else if kept.start < kept.end {
                     *known = known.start.min(kept.start)..known.end.max(kept.end);
                 }
                 Ok(number)
