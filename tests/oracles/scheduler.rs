@@ -1,8 +1,11 @@
 //! The order of work: random graphs against a serial oracle, on a device that completes commands in any order that their
 //! waits allow, and on the host; then what failures, threads and several backends do to it.
 
+#[path = "../graphs/mod.rs"]
 mod graphs;
+#[path = "../model/mod.rs"]
 mod model;
+#[path = "../random/mod.rs"]
 mod random;
 
 use std::sync::Arc;

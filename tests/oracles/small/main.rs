@@ -3,11 +3,11 @@
 
 mod alike;
 mod apart;
-#[path = "../devices/mod.rs"]
+#[path = "../../devices/mod.rs"]
 mod devices;
 mod passes;
 mod products;
-#[path = "../random/mod.rs"]
+#[path = "../../random/mod.rs"]
 mod random;
 
 use random::Rng;
