@@ -9,6 +9,7 @@ import sys
 
 import stridewise as sw
 
+from ._native import _folded_in as folded_in
 from ._operands import _is_inexact, _written, delivered, is_ours, queue_of, target
 
 #: Of each reduction, its operation and the element that changes nothing, None: there is none.
@@ -63,11 +64,8 @@ def reduced(name, x, axis=None, dtype=None, out=None, keepdims=False, initial=No
     where = True if where is None else where
     queue = queue_of([x, out, where, initial])
     x = x if is_ours(x) else sw.asarray(x, device=queue)
-    # In the dtype of a float `out` that holds more, as without a mask.
-    if dtype is None and out is not None and name.removeprefix("nan") in ("sum", "prod", "mean"):
-        held = target(out, queue).dtype
-        if sw.isdtype(held, ("real floating", "complex floating")) and sw.can_cast(x.dtype, held, casting="safe"):
-            dtype = held
+    if name.removeprefix("nan") in ("sum", "prod", "mean"):
+        dtype = folded_in(x, dtype, target(out, queue))
     mask = None if where is True else _mask(where, x)
     keepdims = bool(keepdims)
     numbers = name.startswith("nan")
