@@ -38,9 +38,14 @@ impl Progress {
     /// # Errors
     /// One that ends the work, where the function or the handler of a signal raises; [`ended`](Self::ended) knows what.
     pub(crate) fn tell(&mut self, done: usize, all: usize) -> stridewise::Result<()> {
-        if done < all && self.told.elapsed() < NEWS {
-            return Ok(());
-        }
+        if done < all && self.told.elapsed() < NEWS { Ok(()) } else { self.tell_now(done, all) }
+    }
+
+    /// Says how much is done.
+    ///
+    /// # Errors
+    /// As for [`tell`](Self::tell).
+    pub(crate) fn tell_now(&mut self, done: usize, all: usize) -> stridewise::Result<()> {
         let told = Python::attach(|py| {
             py.check_signals()?;
             self.function.bind(py).call1((done, all)).map(drop)

@@ -281,7 +281,7 @@ impl PyGraph {
             let event = py.detach(|| graph.repeat(count).and_then(|event| event.wait().map(|()| event)))?;
             let lasted = begin.elapsed();
             done += count;
-            let told = progress.tell(done, times);
+            let told = progress.tell_now(done, times);
             if told.is_err() || done == times {
                 return progress.ended(told.map(|()| PyEvent(event)));
             }
