@@ -9,7 +9,6 @@ import sys
 
 import stridewise as sw
 
-from ._native import _folded_in as folded_in
 from ._operands import _is_inexact, _written, delivered, is_ours, queue_of, target
 
 #: Of each reduction, its operation and the element that changes nothing, None: there is none.
@@ -65,7 +64,7 @@ def reduced(name, x, axis=None, dtype=None, out=None, keepdims=False, initial=No
     queue = queue_of([x, out, where, initial])
     x = x if is_ours(x) else sw.asarray(x, device=queue)
     if name.removeprefix("nan") in ("sum", "prod", "mean"):
-        dtype = folded_in(x, dtype, target(out, queue))
+        dtype = sw._native._folded_in(x, dtype, target(out, queue))
     mask = None if where is True else _mask(where, x)
     keepdims = bool(keepdims)
     numbers = name.startswith("nan")

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """How objects of the engine's are pickled and copied that say all of themselves, and by what names its functions are.
 
 Those that are bound to a process, as queues and events, are not pickled.
