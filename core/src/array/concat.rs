@@ -99,7 +99,7 @@ pub fn stack(arrays: &[&UsmArray], axis: isize) -> Result<UsmArray> {
 const TOGETHER: usize = 1 << 13;
 
 /// Copies each array into its part of `out`, one after the other along an axis.
-fn concat_into(arrays: &[&UsmArray], axis: usize, out: &UsmArray) -> Result<()> {
+pub(super) fn concat_into(arrays: &[&UsmArray], axis: usize, out: &UsmArray) -> Result<()> {
     let mut start = 0;
     for arrays in arrays.chunks(TOGETHER) {
         if start > 0 {

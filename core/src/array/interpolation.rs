@@ -1,6 +1,7 @@
 //! Between points: interpolation, and slopes.
 
 use super::addressing::IndexMode;
+use super::concat::concat_into;
 use super::elementwise::interim;
 use super::functions::number;
 use super::{ArrayOrScalar, Side, UsmArray, concat, elementwise};
@@ -129,7 +130,7 @@ impl UsmArray {
     }
 
     /// The slope along an axis at each point: by its two neighbours, to the second order, and at both ends by the nearest
-    /// points, to the first order or, with `second_order`, to the second. Integers in the default floating dtype.
+    /// points, to the first order or, with `second_order`, to the second. Integers in the default floating dtype. In row-major order.
     ///
     /// # Errors
     /// [`Error::Axis`]; [`Error::Shape`] where there are fewer than two points (three with `second_order`), or not as many
@@ -233,11 +234,19 @@ impl UsmArray {
             }
             _ => (start_slope, end_slope),
         };
-        let parts = match &inner {
-            Some(inner) => concat(&[&first, inner, &final_], Some(-1))?,
-            None => concat(&[&first, &final_], Some(-1))?,
-        };
-        parts.move_axis(-1, axis)
+        // Each part is computed straight into its place among rows that lie as the array's do.
+        let out = Self::builder(self.shape())
+            .dtype(first.dtype)
+            .buffer(first.usm_kind())
+            .queue(&self.queue)
+            .build()?;
+        let rows = out.move_axis(axis, -1)?;
+        let along = rows.ndim() - 1;
+        match &inner {
+            Some(inner) => concat_into(&[&first, inner, &final_], along, &rows)?,
+            None => concat_into(&[&first, &final_], along, &rows)?,
+        }
+        Ok(out)
     }
 
     /// Views of all windows of extents along axes, in new dimensions behind the others: element `[i, …, k, …]` is

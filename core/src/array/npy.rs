@@ -281,6 +281,22 @@ impl UsmArray {
     /// [`Error::Io`] where the file cannot be read, is no `.npy` file, shorter than it says, or of elements that there is
     /// no dtype for (structures, texts, objects, dates); as for [`empty`](Self::empty).
     pub fn load_npy_on(path: impl AsRef<Path>, queue: &Queue, kind: UsmKind) -> Result<Self> {
+        Self::load_npy_with(path, queue, kind, |_, _| Ok(()))
+    }
+
+    /// Reads as [`load_npy_on`](Self::load_npy_on) does, and says how far it has come: after each MiB, how many bytes of elements
+    /// have been read and how many there are. At the end both are the same.
+    ///
+    /// With the feature `npy`.
+    ///
+    /// # Errors
+    /// As there; what `progress` reports, which ends the work.
+    pub fn load_npy_with(
+        path: impl AsRef<Path>,
+        queue: &Queue,
+        kind: UsmKind,
+        mut progress: impl FnMut(usize, usize) -> Result<()>,
+    ) -> Result<Self> {
         let path = path.as_ref();
         let fault = |found: std::io::Error| Fault::reading(found, "a file that can be read").at(path);
         let mut file = File::open(path).map_err(fault)?;
@@ -309,6 +325,10 @@ impl UsmArray {
             adopt(part, dtype, big_endian);
             memory.copy_from_host(done, part)?;
             done += part.len();
+            progress(done, bytes)?;
+        }
+        if bytes == 0 {
+            progress(0, 0)?;
         }
         Ok(array)
     }
@@ -327,6 +347,21 @@ impl UsmArray {
     ///
     /// [`MapMode::ReadWrite`]: crate::MapMode::ReadWrite
     pub fn save_npy(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.save_npy_with(path, |_, _| Ok(()))
+    }
+
+    /// Writes as [`save_npy`](Self::save_npy) does, and says how far it has come: after each MiB, how many bytes of elements have
+    /// been written and how many there are. At the end both are the same, and the file is not yet in the place of the old one.
+    ///
+    /// With the feature `npy`.
+    ///
+    /// # Errors
+    /// As there; what `progress` reports, which ends the work and leaves what was there.
+    pub fn save_npy_with(
+        &self,
+        path: impl AsRef<Path>,
+        mut progress: impl FnMut(usize, usize) -> Result<()>,
+    ) -> Result<()> {
         let path = path.as_ref();
         if self.dtype() == Dtype::Bf16 {
             return Err(Error::dtype(
@@ -355,13 +390,17 @@ impl UsmArray {
         let mut replacement = Replacement::begin(path).map_err(fault)?;
         let file = replacement.file();
         file.write_all(&Header::write(dense.dtype(), dense.shape(), dense.result_order())).map_err(fault)?;
-        let (mut at, end) =
-            (dense.offset() * dense.itemsize(), dense.offset() * dense.itemsize() + dense.bytes());
-        while at < end {
-            let part = &mut buffer[..(end - at).min(CHUNK_BYTES)];
-            memory.copy_to_host(at, part)?;
+        let (start, bytes) = (dense.offset() * dense.itemsize(), dense.bytes());
+        let mut done = 0;
+        while done < bytes {
+            let part = &mut buffer[..(bytes - done).min(CHUNK_BYTES)];
+            memory.copy_to_host(start + done, part)?;
             file.write_all(part).map_err(fault)?;
-            at += part.len();
+            done += part.len();
+            progress(done, bytes)?;
+        }
+        if bytes == 0 {
+            progress(0, 0)?;
         }
         file.flush().map_err(fault)?;
         replacement.finish().map_err(fault)

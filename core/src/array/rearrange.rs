@@ -88,11 +88,16 @@ impl UsmArray {
             ));
         }
         let mut ways: SmallVec<[i128; 4]> = SmallVec::from_elem(0, self.ndim());
-        for number in 0..shifts.len().max(axes.len()) {
-            let named = |list: &[isize]| list[if list.len() == 1 { 0 } else { number }];
-            if !shifts.is_empty() && !axes.is_empty() {
-                ways[normalize_axis("axes", named(axes), self.ndim())?] += named(shifts) as i128;
-            }
+        // An axis may be named more than once; one that no shift is for is looked at, too.
+        for (number, &axis) in axes.iter().enumerate() {
+            let axis = normalize_axis("axes", axis, self.ndim())?;
+            ways[axis] += match shifts {
+                [] => 0,
+                &[shift] => shift as i128,
+                // Of one axis and several shifts, all are along it.
+                several if axes.len() == 1 => several.iter().map(|&shift| shift as i128).sum(),
+                several => several[number] as i128,
+            };
         }
         let ways: Vec<(usize, usize)> = ways
             .iter()

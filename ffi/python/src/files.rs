@@ -13,6 +13,7 @@ use crate::array::construct::shape_of;
 use crate::dtype;
 use crate::errors::{Fault, Result, of_file};
 use crate::namespace::placement::{kind_of, named_queue, order_of, queue_of};
+use crate::progress::Progress;
 use crate::wait::library;
 
 /// The queue that files are mapped on: the one that is named, or else the host's.
@@ -83,15 +84,22 @@ fn operations(file: &Path, bytes: Option<usize>) -> f64 {
     }
 }
 
+/// What progress of files is told of.
+const BYTES: &str = "the bytes that are done and of all";
+
 /// Reads an .npy file to an array; with mmap_mode, maps it as `memmap` does: "r", "c" or "r+".
 ///
 /// file: a path. usm_type: "device", "shared" or "host"; None: shared where the device has such memory of its own, else
 /// device. device: a Device, a Queue or a filter string; sycl_queue, queue: a Queue. Nothing is ever unpickled.
 ///
+/// progress: a function that is called with how many bytes have been read and how many there are, a few times a second and at the
+/// end. What it raises ends the call.
+///
 /// Raises OSError for a file that cannot be read, is no .npy file, shorter than it says, or has elements that there is no
-/// dtype for; ValueError for a mode that is none, and for mapped memory of another kind than shared.
+/// dtype for; ValueError for a mode that is none, for mapped memory of another kind than shared, and for progress of mapping.
 #[pyfunction]
-#[pyo3(signature = (file, mmap_mode=None, *, device=None, usm_type=None, sycl_queue=None, queue=None))]
+#[pyo3(signature = (file, mmap_mode=None, *, device=None, usm_type=None, sycl_queue=None, queue=None, progress=None))]
+#[allow(clippy::too_many_arguments)]
 fn load(
     py: Python<'_>,
     #[pyo3(from_py_with = arguments::path)] file: PathBuf,
@@ -100,17 +108,30 @@ fn load(
     usm_type: Option<&Bound<'_, PyAny>>,
     sycl_queue: Option<&Bound<'_, PyAny>>,
     queue: Option<&Bound<'_, PyAny>>,
+    progress: Option<&Bound<'_, PyAny>>,
 ) -> Result<PyArray> {
     let kind = kind_of(usm_type)?;
+    let progress = Progress::of(progress, BYTES)?;
     let Some(mode) = mmap_mode else {
         let queue = queue_of(device, sycl_queue, queue)?;
         let own = queue.device().default_kind();
+        if let Some(mut progress) = progress {
+            let tell = |done, all| progress.tell(done, all);
+            let read = py.detach(|| UsmArray::load_npy_with(&file, &queue, kind.unwrap_or(own), tell));
+            return Ok(progress.ended(read).map_err(of_file(&file))?.into());
+        }
         let operations = operations(&file, None);
         let path = file.clone();
         let load = move |[]: [&UsmArray; 0]| UsmArray::load_npy_on(&path, &queue, kind.unwrap_or(own));
         return Ok(library(py, operations, [], load).map_err(of_file(&file))?.into());
     };
     let mode: MapMode = mode.parse()?;
+    if progress.is_some() {
+        return Err(Fault::Python(PyValueError::new_err(
+            "invalid value: `progress` is given beside `mmap_mode`; expected one of them, as nothing is read where a file is mapped; \
+             help: copy the mapped array, with `progress`",
+        )));
+    }
     if let Some(kind) = kind.filter(|&kind| kind != UsmKind::Shared) {
         return Err(Fault::Python(PyValueError::new_err(format!(
             "invalid value: `usm_type` is {kind}; expected \"shared\" or None with `mmap_mode`; help: leave `mmap_mode` out \
@@ -126,20 +147,27 @@ fn load(
 /// written beside the old one and renamed over it when it is whole: a failure leaves what was there, and arrays that are mapped of
 /// it keep their elements.
 ///
-/// file: a path. Raises TypeError for bfloat16, which such files lack; OSError where the file cannot be written, or is mapped by
-/// an array whose changes go to it, with "r+" or "w+".
+/// file: a path. progress: a function that is called with how many bytes have been written and how many there are, a few times a second
+/// and at the end, before the file is in its place. What it raises ends the call, and what was there stays. Raises TypeError for
+/// bfloat16, which such files lack; OSError where the file cannot be written, or is mapped by an array whose changes go to it, with
+/// "r+" or "w+".
 #[pyfunction]
-#[pyo3(signature = (file, arr))]
+#[pyo3(signature = (file, arr, *, progress=None))]
 fn save(
     py: Python<'_>,
     #[pyo3(from_py_with = arguments::path)] file: PathBuf,
     #[pyo3(from_py_with = arguments::ours)] arr: PyRef<'_, PyArray>,
+    progress: Option<&Bound<'_, PyAny>>,
 ) -> Result<()> {
     let mut file = file.into_os_string();
     if !file.as_encoded_bytes().ends_with(b".npy") {
         file.push(".npy");
     }
     let array: &UsmArray = &arr.array();
+    if let Some(mut progress) = Progress::of(progress, BYTES)? {
+        let written = py.detach(|| array.save_npy_with(&file, |done, all| progress.tell(done, all)));
+        return progress.ended(written).map_err(of_file(file.as_ref()));
+    }
     let operations = operations(file.as_ref(), Some(array.bytes()));
     let path = file.clone();
     let saved = library(py, operations, [array], move |[array]: [&UsmArray; 1]| array.save_npy(&path));

@@ -14,6 +14,7 @@ mod kernel;
 mod memory;
 mod namespace;
 mod objects;
+mod progress;
 mod protocol;
 mod reserve;
 mod runtime;

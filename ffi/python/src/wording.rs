@@ -25,6 +25,7 @@ const TERMS: &[(&str, &str)] = &[
     ("with `to_kind` (in Python usm_type=\"shared\", or", "with asarray (usm_type=\"shared\", or"),
     ("`to_queue`", "`to_device`"),
     ("`alpha` is", "`shape` is"),
+    ("`shifts` is", "`shift` is"),
     (
         "with `to_vec`, `to_kind(UsmKind::Shared)` or `Memory::copy_to_host`",
         "with asnumpy(x), asarray(x, usm_type=\"shared\") or the memory's copy_to_host()",

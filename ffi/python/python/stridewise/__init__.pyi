@@ -234,8 +234,8 @@ from ._wider import (
     cov as cov,
     einsum as einsum,
     eye as eye,
-    gradient as gradient,
     histogram as histogram,
+    interp as interp,
     isin as isin,
     linspace as linspace,
     load as load,
@@ -1553,6 +1553,7 @@ def copy(
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
+    progress: Callable[[_int, _int], Any] | None = None,
 ) -> usm_ndarray: ...
 def copysign(
     x1: _Array,
@@ -1716,6 +1717,9 @@ def has_accelerator_devices() -> _bool: ...
 def has_cpu_devices() -> _bool: ...
 def has_gpu_devices() -> _bool: ...
 def get_pointer_type(address: _int) -> _str: ...
+def gradient(
+    f: _Array, /, *spacing: _Array, axis: _int | Sequence[_int] | None = None, edge_order: _int = 1
+) -> usm_ndarray | tuple[usm_ndarray, ...]: ...
 def greater(
     x1: _Array,
     x2: _Array,
@@ -1748,16 +1752,6 @@ int16: Final[_dtype]
 int32: Final[_dtype]
 int64: Final[_dtype]
 int8: Final[_dtype]
-def interp(
-    x: _Array,
-    xp: _Array,
-    fp: _Array,
-    /,
-    *,
-    left: _float | None = None,
-    right: _float | None = None,
-    period: _float | None = None,
-) -> usm_ndarray: ...
 def isclose(
     x1: _Array, x2: _Array, /, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False
 ) -> usm_ndarray: ...

@@ -78,10 +78,11 @@ def explained(names):
     arguments in the place of the interpreter's."""
     import types
 
-    module = names.get("__name__")
+    module, made = names.get("__name__"), {}
     for name, function in list(names.items()):
         if type(function) is types.FunctionType and name[0] != "_" and function.__module__ == module:
-            names[name] = explaining(function)
+            # A function of two names is one, and is pickled by its own.
+            names[name] = made[function] = made.get(function) or explaining(function)
 
 
 class Devices(tuple):

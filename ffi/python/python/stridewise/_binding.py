@@ -113,8 +113,8 @@ class _Plan:
             return False
         return not self.arrays or not any(type(x) in (list, tuple) for x in (*args, *kwargs.values()))
 
-    def call(self, name, ours, args, kwargs, wide):
-        """The call by ours' parameters; by those of `wide`, which takes all of NumPy's, where ours lacks one."""
+    def call(self, name, ours, args, kwargs):
+        """The call by ours' parameters."""
         given = self.signature.bind(*args, **kwargs).arguments
         queue = queue_of(given.values())
         places, named, out = [], {}, None
@@ -129,8 +129,6 @@ class _Plan:
             if parameter.kind is parameter.VAR_KEYWORD:
                 for option, what in value.items():
                     if option not in self.named and not self.takes_rest:
-                        if wide is not None:
-                            return wide(*args, **kwargs)
                         raise refused(name, option, what)
                 named.update(value)
                 continue
@@ -147,8 +145,6 @@ class _Plan:
             elif place < self.places and len(places) == place:
                 places.append(value)
             elif key not in _HINTS and not is_usual(value, parameter.default):
-                if wide is not None:
-                    return wide(*args, **kwargs)
                 raise refused(name, key, value)
         return delivered(ours(*places, **named), out)
 
@@ -156,8 +152,8 @@ class _Plan:
 _PLANS: dict = {}
 
 
-def called(name, function, ours, args, kwargs, wide=None):
-    """A call of a function of NumPy's by one of ours, which has the same meaning. wide: what takes the keywords that ours does not."""
+def called(name, function, ours, args, kwargs):
+    """A call of a function of NumPy's by one of ours, which has the same meaning."""
     plan = _PLANS.get(function)
     if plan is None:
         try:
@@ -168,4 +164,4 @@ def called(name, function, ours, args, kwargs, wide=None):
         _PLANS[function] = plan
     if plan.is_as_ours(args, kwargs):
         return ours(*args, **kwargs)
-    return plan.call(name, ours, args, kwargs, wide)
+    return plan.call(name, ours, args, kwargs)

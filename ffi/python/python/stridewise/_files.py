@@ -1,9 +1,14 @@
-"""Arrays from bytes and texts, and into them: NumPy's names. Texts and archives are read and written by NumPy, which has to be installed for them.
+"""Arrays from bytes and texts, and into them: NumPy's names. Texts are read and
+written by NumPy, which has to be installed for them.
 
 Imported when one of its names is asked for.
 """
 
+import contextlib as _contextlib
+import itertools as _itertools
+import math as _math
 import os as _os
+import time as _time
 
 import stridewise as _sw
 
@@ -16,6 +21,8 @@ __all__ = ["asarray_chkfinite", "frombuffer", "fromfile", "fromstring", "genfrom
 def _of_bytes(data, dtype, count, offset):
     dtype = _sw.zeros(0).dtype if dtype is None else _sw.dtype(dtype)
     size = data.nbytes
+    if not data.c_contiguous:
+        raise ValueError("invalid value: `buffer` has bytes with gaps between; expected bytes that lie closely, in row-major order; help: copy it")
     if not 0 <= offset <= size:
         raise ValueError(f"invalid value: `offset` is {offset}; expected 0..{size}, the bytes there are")
     if count < 0:
@@ -72,6 +79,8 @@ def fromfile(file, dtype=None, count=-1, sep="", offset=0):
     if hasattr(file, "read"):
         file.seek(offset, 1)
         data = file.read(size * count if count >= 0 else -1)
+        # It stands behind the last whole element then.
+        file.seek(-(len(data) % size), 1)
     else:
         with open(_path(file), "rb") as opened:
             opened.seek(offset)
@@ -100,7 +109,36 @@ def asarray_chkfinite(obj, /, dtype=None, order=None):
     return x
 
 
-def write_npy(file, x):
+class News:
+    """How far work has come, told to a function: it is called with how many bytes are done and how many there are, a few times a second and at
+    the end. None: nobody wants to know."""
+
+    #: Seconds without news, about, as the engine has it.
+    _APART = 0.1
+
+    def __init__(self, progress, total):
+        if not (progress is None or callable(progress)):
+            raise TypeError("`progress` is not callable; expected a function of the bytes that are done and of all, or None")
+        self._progress, self._total, self._done, self._told = progress, total, 0, _time.monotonic()
+
+    def add(self, size):
+        """So many bytes more are done."""
+        self._done += size
+        if self._progress is not None and self._done < self._total and _time.monotonic() - self._told >= self._APART:
+            self._progress(self._done, self._total)
+            self._told = _time.monotonic()
+
+    def end(self):
+        """All is done."""
+        if self._progress is not None:
+            self._progress(self._total, self._total)
+
+
+#: Bytes that are read or written at a time, a multiple of every element's size.
+_PART_BYTES = 1 << 22
+
+
+def write_npy(file, x, news):
     """Writes an array to a file that is open, as `save` writes it to a path."""
     if not isinstance(x, _sw.usm_ndarray):
         raise TypeError(f"`arr` is of type {type(x).__name__}; expected a usm_ndarray")
@@ -110,19 +148,23 @@ def write_npy(file, x):
     text = f"{{'descr': {x.dtype.str!r}, 'fortran_order': {columns}, 'shape': {x.shape}, }}"
     # With the ten bytes before it and its end, a multiple of 64.
     text += " " * (-(len(text) + 11) % 64) + "\n"
-    data = _sw.asnumpy(x.T if columns else x).tobytes() if x.ndim else x.tobytes()
+    elements = _sw.reshape(x.T if columns else x, -1)
     file.write(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode("latin1"))
-    file.write(data)
+    step = _PART_BYTES // x.itemsize
+    for start in range(0, x.size, step):
+        data = elements[start : start + step].tobytes()
+        file.write(data)
+        news.add(len(data))
 
 
-def read_npy(file, **place):
+def read_npy(file, progress=None, **place):
     """An array of what a file that is open has from where it stands, as `load` reads it from a path."""
     import ast
 
-    def part(size, what):
+    def part(size, what, whole=None):
         found = file.read(size)
         if len(found) != size:
-            raise OSError(f"input/output: `file` ends within {what}; expected an .npy file, {size} bytes of it there")
+            raise OSError(f"input/output: `file` ends within {what}; expected an .npy file, {whole or size} bytes of it there")
         return found
 
     start = part(8, "the first bytes")
@@ -135,15 +177,25 @@ def read_npy(file, **place):
         header = ast.literal_eval(part(size, "the header").decode("utf-8" if start[6] == 3 else "latin1"))
         kind, columns, shape = header["descr"], header["fortran_order"], tuple(map(int, header["shape"]))
         dtype = _sw.dtype("=" + kind[1:])
+        if min(shape, default=0) < 0:
+            raise ValueError(f"a shape of {shape}")
     except (KeyError, SyntaxError, TypeError, ValueError) as error:
         raise OSError(f"input/output: `file` has a header that is none of ours: {error}; expected numbers or truth values of an .npy file") from error
-    count = 1
-    for extent in shape:
-        count *= extent
-    data = bytearray(part(count * dtype.itemsize, "the elements"))
-    if kind[0] == ">" and dtype.itemsize > 1:
-        data = _swapped(data, dtype.itemsize // (2 if dtype.kind == "c" else 1))
-    found = _sw.asarray(data, **place).view(dtype) if count else _sw.empty(0, dtype=dtype, **place)
+    count = _math.prod(shape)
+    total = count * dtype.itemsize
+    news, step, found = News(progress, total), _PART_BYTES // dtype.itemsize, None
+    for start in range(0, count, step):
+        data = bytearray(part(min(count - start, step) * dtype.itemsize, "the elements", total))
+        if kind[0] == ">" and dtype.itemsize > 1:
+            data = _swapped(data, dtype.itemsize // (2 if dtype.kind == "c" else 1))
+        # There is something to fill: a header alone asks for no memory.
+        found = _sw.empty(count, dtype=dtype, **place) if found is None else found
+        read = _sw.asarray(data, usm_type=found.usm_type, sycl_queue=found.sycl_queue)
+        # Any byte but 0 is true.
+        found[start : start + step] = read != 0 if dtype == _sw.bool else read.view(dtype)
+        news.add(len(data))
+    news.end()
+    found = _sw.empty(0, dtype=dtype, **place) if found is None else found
     return _sw.reshape(found, shape[::-1]).T if columns else _sw.reshape(found, shape)
 
 
@@ -187,18 +239,77 @@ def savetxt(fname, X, **kwargs):
 
 
 def savez(file, *args, **kwds):
-    """Writes arrays to one archive (".npz"), under their keywords, or "arr_0" and so on: NumPy's `savez`."""
-    _save(_numpy("savez").savez, file, args, kwds)
+    """Writes arrays to one archive (".npz"), under their keywords, or "arr_0" and so on, as NumPy's `savez`; what is no array of ours is
+    written by NumPy, which may pickle it unless `allow_pickle` is False. A file of that name is replaced when the archive is whole.
+
+    progress: a function, as for `save`, of the bytes of all arrays; anything else of that name is an array.
+    """
+    _archive(file, args, kwds, False)
 
 
 def savez_compressed(file, *args, **kwds):
     """As `savez`, compressed."""
-    _save(_numpy("savez_compressed").savez_compressed, file, args, kwds)
+    _archive(file, args, kwds, True)
 
 
-def _save(save, file, args, kwds):
-    seen = lambda x: _sw.asnumpy(x) if isinstance(x, _sw.usm_ndarray) else x
-    save(file, *map(seen, args), **{key: seen(x) for key, x in kwds.items()})
+def _archive(file, args, kwds, compressed):
+    import zipfile
+
+    progress = kwds.pop("progress") if "progress" in kwds and (kwds["progress"] is None or callable(kwds["progress"])) else None
+    allow_pickle = kwds.pop("allow_pickle", True)
+    named = {f"arr_{place}": x for place, x in enumerate(args)}
+    twice = named.keys() & kwds.keys()
+    if twice:
+        raise ValueError(f"invalid value: {min(twice)} is the name of an array without a keyword, and a keyword; expected another keyword")
+    named.update(kwds)
+    others = {name: _numpy("savez").asanyarray(x) for name, x in named.items() if not isinstance(x, _sw.usm_ndarray)}
+    news = News(progress, sum(others.get(name, x).nbytes for name, x in named.items()))
+    with _replaced(file) as opened, zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED) as archive:
+        for name, x in named.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as part:
+                if name not in others:
+                    write_npy(part, x, news)
+                else:
+                    _numpy("savez").lib.format.write_array(part, others[name], allow_pickle=allow_pickle)
+                    news.add(others[name].nbytes)
+        news.end()
+
+
+#: Of files beside others, so that no two have one name.
+_NUMBERS = _itertools.count()
+
+
+@_contextlib.contextmanager
+def _replaced(file):
+    """A file that is open for writing bytes: itself, or one that takes the place of that of a name, to which ".npz" is added where it lacks
+    it, when it is whole. Whatever fails before leaves what was there."""
+    if hasattr(file, "write"):
+        yield file
+        return
+    path = _path(file)
+    end = ".npz" if isinstance(path, str) else b".npz"
+    target = _os.path.realpath(path if path.endswith(end) else path + end)
+    if _os.path.exists(target) and not _os.path.isfile(target):
+        # A pipe or a terminal has nothing to lose; a folder is refused here.
+        with open(target, "wb") as opened:
+            yield opened
+        return
+    mode = None
+    if _os.path.exists(target):
+        # Who may not write to a file does not replace it.
+        with open(target, "r+b"):
+            mode = _os.stat(target).st_mode & 0o7777
+    beside = _os.path.join(_os.fsdecode(_os.path.dirname(target)), f".stridewise-{_os.getpid()}-{next(_NUMBERS)}-{_time.time_ns():x}")
+    try:
+        with open(beside, "xb") as opened:
+            if mode is not None:
+                _os.chmod(beside, mode)
+            yield opened
+        _os.replace(beside, target)
+    except BaseException:
+        with _contextlib.suppress(OSError):
+            _os.unlink(beside)
+        raise
 
 
 _explained(globals())

@@ -63,11 +63,8 @@ def reduced(name, x, axis=None, dtype=None, out=None, keepdims=False, initial=No
     where = True if where is None else where
     queue = queue_of([x, out, where, initial])
     x = x if is_ours(x) else sw.asarray(x, device=queue)
-    # In the dtype of a float `out` that holds more, as without a mask.
-    if dtype is None and out is not None and name.removeprefix("nan") in ("sum", "prod", "mean"):
-        held = target(out, queue).dtype
-        if sw.isdtype(held, ("real floating", "complex floating")) and sw.can_cast(x.dtype, held, casting="safe"):
-            dtype = held
+    if name.removeprefix("nan") in ("sum", "prod", "mean"):
+        dtype = sw._native._folded_in(x, dtype, target(out, queue))
     mask = None if where is True else _mask(where, x)
     keepdims = bool(keepdims)
     numbers = name.startswith("nan")

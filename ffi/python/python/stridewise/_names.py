@@ -21,7 +21,6 @@ fix = _sw.trunc
 left_shift, right_shift = _sw.bitwise_left_shift, _sw.bitwise_right_shift
 mod = _sw.remainder
 power = _sw.pow
-rint = _sw.round
 true_divide = _sw.divide
 
 
@@ -293,6 +292,11 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
 def stack(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
     """Arrays of one shape, joined along a new axis. out, dtype, casting: as for `concatenate`."""
     return _joined(_sw.stack, arrays, axis, out, dtype, casting)
+
+
+def rint(x, /, *, out=None, order="K"):
+    """The nearest integers, halves to even. out, order: as for all elementwise functions."""
+    return _sw.round(x, out=out, order=order)
 
 
 def heaviside(x1, x2, /):

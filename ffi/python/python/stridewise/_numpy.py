@@ -11,7 +11,7 @@ import numpy as np
 import stridewise as sw
 
 from ._binding import HELP, called, check_casting, delivered, is_operand, is_ours, listed, missing, queue_of, refuse_rest, refused, target
-from ._numpy_functions import ADAPTED, READ, WIDE, copyto, read
+from ._numpy_functions import ADAPTED, READ, copyto, read
 
 #: Functions of SciPy's that are operations here; others are those of `special` with the same name.
 _SPECIAL = {"erf": "erf", "expit": "sigmoid", "cbrt": "cbrt", "exp2": "exp2", "log1p": "log1p", "expm1": "expm1"}
@@ -196,4 +196,4 @@ def call_function(function, types, args, kwargs):
     ours = getattr(known(), name, None) if known is not None else None
     if ours is None:
         raise missing(full)
-    return called(full, function, ours, args, kwargs, WIDE.get(full))
+    return called(full, function, ours, args, kwargs)

@@ -9,7 +9,6 @@ import stridewise as sw
 
 from . import _methods
 from ._binding import check_casting, delivered, is_operand, is_ours, listed, queue_of, refuse_rest, refused, target
-from ._operands import _written
 
 
 def _where(condition, *values):
@@ -98,12 +97,6 @@ def _cross(a, b, *arguments, **options):
     return sw.cross(*(sw.asarray(x, device=queue) for x in (a, b)), *arguments, **options)
 
 
-def _interp(x, xp, fp, left=None, right=None, period=None):
-    refuse_rest("numpy.interp", {} if period is None else {"period": period})
-    queue = queue_of([x, xp, fp])
-    return sw.interp(*(sw.asarray(each, device=queue) for each in (x, xp, fp)), left=left, right=right)
-
-
 def _like(like, full, *value):
     """A function of arrays like another one, which NumPy's may be told another shape of."""
 
@@ -120,40 +113,8 @@ def _full_like(a, fill_value, *rest, **options):
     return _like(sw.full_like, sw.full, fill_value)(a, *rest, **options)
 
 
-def _joined(join, name):
-    def joined(arrays, axis=None, out=None, *, dtype=None, casting="same_kind"):
-        if out is not None and dtype is not None:
-            raise TypeError(f"invalid value: numpy.{name} has `out` beside `dtype`; expected one of them, as `out` has its dtype")
-        queue = queue_of(arrays)
-        arrays = [x if hasattr(x, "dtype") else sw.asarray(x, device=queue) for x in arrays]
-        goal = target(out, queue)
-        asked = None if dtype is None and out is None else sw.dtype(dtype) if out is None else goal.dtype
-        check_casting(f"numpy.{name}", casting, asked if asked is not None or casting == "same_kind" else sw.result_type(*arrays), arrays)
-        if asked is not None:
-            arrays = [sw.astype(x, asked, copy=False) for x in arrays]
-        result = join(arrays) if axis is _NO_AXIS else join(arrays, axis=axis)
-        return delivered(_written(result, goal), out)
-
-    return joined
-
-
-#: The axis of a function that has none.
-_NO_AXIS = object()
-
-
 def _concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
-    return _joined(sw.concat, "concatenate")(arrays, axis, out, dtype=dtype, casting=casting)
-
-
-def _stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
-    return _joined(sw.stack, "stack")(arrays, axis, out, dtype=dtype, casting=casting)
-
-
-def _beside(name):
-    def joined(tup, *, dtype=None, casting="same_kind"):
-        return _joined(getattr(sw, name), name)(tup, _NO_AXIS, dtype=dtype, casting=casting)
-
-    return joined
+    return delivered(sw.concatenate(arrays, axis, target(out, queue_of(arrays)), dtype=dtype, casting=casting), out)
 
 
 def _broadcast_arrays(*args, subok=False):
@@ -199,9 +160,8 @@ def _vander(x, N=None, increasing=False):
 
 #: Functions of NumPy's that are called otherwise than ours of the same name.
 ADAPTED = {
-    "clip": _clip, "concat": _concatenate, "concatenate": _concatenate, "vander": _vander, "copyto": copyto, "round": _round, "around": _round, "stack": _stack,
-    "hstack": _beside("hstack"), "vstack": _beside("vstack"), "dstack": _beside("dstack"), "column_stack": _beside("column_stack"),
-    "broadcast_arrays": _broadcast_arrays, "cross": _cross, "einsum": _einsum, "interp": _interp, "partition": _partition, "putmask": _putmask,
+    "clip": _clip, "concat": _concatenate, "concatenate": _concatenate, "vander": _vander, "copyto": copyto, "round": _round, "around": _round,
+    "broadcast_arrays": _broadcast_arrays, "cross": _cross, "einsum": _einsum, "partition": _partition, "putmask": _putmask,
     "place": _place, "put": _put,
     "histogram2d": _histogram2d, "histogramdd": _histogramdd,
     "median": _median(sw.median), "nanmedian": _median(sw.nanmedian),
@@ -211,56 +171,6 @@ ADAPTED = {
     "ones_like": _like(sw.ones_like, sw.ones), "zeros_like": _like(sw.zeros_like, sw.zeros),
 }  # fmt: skip
 
-
-def _cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
-    """Covariances of observations that count so often each (fweights), or weigh so much (aweights)."""
-    queue = queue_of([m, y, fweights, aweights])
-    rows = [sw.atleast_2d(sw.asarray(x, device=queue)) for x in (m, y) if x is not None]
-    rows = [x.T if not rowvar and x.shape[0] != 1 else x for x in rows]
-    x = sw.concat(rows) if len(rows) > 1 else rows[0]
-    kind = sw.result_type(x, sw.zeros(0).dtype) if dtype is None else sw.dtype(dtype)
-    x = sw.astype(x, kind, copy=False)
-    weights = None
-    for name, given in (("fweights", fweights), ("aweights", aweights)):
-        if given is None:
-            continue
-        given = sw.asarray(given, device=queue)
-        if given.ndim != 1 or given.shape[0] != x.shape[1]:
-            raise ValueError(f"shape mismatch: `{name}` is of shape {given.shape}; expected one number for each of {x.shape[1]} observations")
-        if bool(sw.any(given < 0)):
-            raise ValueError(f"invalid value: `{name}` has a number below zero; expected none")
-        if name == "fweights" and not sw.isdtype(given.dtype, "integral"):
-            if bool(sw.any(given != sw.round(given))):
-                raise TypeError("dtype: `fweights` has a fraction; expected integers")
-        given = sw.astype(given, sw.real(x).dtype if sw.isdtype(kind, "complex floating") else kind, copy=False)
-        weights = given if weights is None else weights * given
-    ddof = (0 if bias else 1) if ddof is None else ddof
-    if weights is None:
-        total, mean = float(x.shape[1]), sw.mean(x, axis=1, keepdims=True)
-        count = total - ddof
-    else:
-        total = sw.sum(weights).tolist()
-        mean = sw.sum(x * weights, axis=1, keepdims=True) / total
-        lost = 1.0 if aweights is None else sw.sum(weights * sw.asarray(aweights, device=queue)).tolist() / total
-        count = total - ddof * lost
-    x = x - mean
-    other = x if weights is None else x * weights
-    found = sw.matmul(x, sw.conj(sw.matrix_transpose(other)))
-    return sw.squeeze(found / max(count, 0.0) if count > 0 else found / sw.asarray(0.0, device=queue))
-
-
-def _corrcoef(x, y=None, rowvar=True, *, dtype=None):
-    found = _cov(x, y, rowvar, dtype=dtype)
-    if not found.ndim:
-        return found / found
-    spread = sw.sqrt(sw.real(sw.diagonal(found)))
-    found = found / spread[:, None] / spread[None, :]
-    limited = sw.clip(sw.real(found), -1, 1)
-    return limited + 1j * sw.clip(sw.imag(found), -1, 1) if sw.isdtype(found.dtype, "complex floating") else limited
-
-
-#: Functions of all keywords of NumPy's, by those names, for calls with one that ours of the same name does not take.
-WIDE = {"numpy.cov": _cov, "numpy.corrcoef": _corrcoef}
 
 #: Functions that read the elements and make no array: NumPy's own, of views of the arrays.
 READ = frozenset(

@@ -71,8 +71,8 @@ def _converted(what, arrays, dtype, casting):
     for place, x in enumerate(arrays):
         if not _sw.can_cast(x, dtype, casting=casting):
             raise TypeError(
-                f"dtype: {what} {place} is of {x.dtype}, which is not converted to {_sw.dtype(dtype)} with casting={casting!r}; help: another "
-                "`casting`"
+                f"dtype: {what} {place} is of {x.dtype}, which is not converted to {_sw.dtype(dtype)} with casting={casting!r}; expected a "
+                'dtype that is; help: say casting="unsafe", or convert it with astype'
             )
     return [_sw.astype(x, dtype, copy=False) for x in arrays]
 

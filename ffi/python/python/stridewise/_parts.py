@@ -139,9 +139,12 @@ def choose(a, choices, /, out=None, mode="raise"):
     """For each element, which is a number of one of the choices, that one's element at its place; all are broadcast. mode: what becomes
     of other numbers, as for `take`."""
     queue = _queue([a, *choices]) if not isinstance(choices, _sw.usm_ndarray) else choices.sycl_queue
-    a, choices = _array(a, queue), [_array(x, queue) for x in choices]
+    # Numbers of Python's take the dtype of arrays.
+    a, choices = _array(a, queue), [x if isinstance(x, (int, float, complex)) else _array(x, queue) for x in choices]
     if not choices:
         raise ValueError("invalid value: `choices` is empty; expected an array at least")
+    dtype = _sw.result_type(*choices) if any(hasattr(x, "dtype") for x in choices) else None
+    choices = [x if hasattr(x, "dtype") else _sw.asarray(x, dtype=dtype, sycl_queue=queue) for x in choices]
     if not _sw.isdtype(a.dtype, ("integral", "bool")):
         raise TypeError(f"dtype: `a` is of {a.dtype}; expected integers; help: convert them with astype")
     count = len(choices)
@@ -160,15 +163,16 @@ def choose(a, choices, /, out=None, mode="raise"):
     return _written(found, out)
 
 
-def copyto(dst, src, /, casting="same_kind", where=True):
+def copyto(dst, src, /, casting="same_kind", where=True, *, progress=None):
     """Writes elements, which are broadcast, to an array, where a mask is true. casting: as for `can_cast`, whether the elements may be
-    converted to the array's dtype; a TypeError where not."""
+    converted to the array's dtype; a TypeError where not. progress: a function that is called with how many bytes have been written and
+    how many there are, a few times a second and at the end; what it raises ends the copy, of which a part is there then."""
     src = _array(src, dst.sycl_queue) if hasattr(src, "dtype") or isinstance(src, (list, tuple)) else src
     kind = src if hasattr(src, "dtype") else _sw.result_type(src, dst.dtype)
     if not _sw.can_cast(kind, dst.dtype, casting=casting):
         raise TypeError(f"dtype: `src` is of {getattr(kind, 'dtype', kind)}, which is not converted to {dst.dtype} with casting={casting!r}")
     if where is True:
-        dst[...] = src
+        _assign(dst, src, progress)
         return
     source = _sw.astype(_array(src, dst.sycl_queue), dst.dtype, copy=False)
     # Extents of 1 in front that the target has not are left out, as NumPy does it.
@@ -178,7 +182,19 @@ def copyto(dst, src, /, casting="same_kind", where=True):
         if mask.ndim:
             raise TypeError(f"dtype: `where` is of {mask.dtype}; expected bool; help: compare it with 0")
         mask = mask != 0
-    dst[...] = _sw.where(_sw.broadcast_to(mask, dst.shape), _sw.broadcast_to(source, dst.shape), dst)
+    _assign(dst, _sw.where(_sw.broadcast_to(mask, dst.shape), _sw.broadcast_to(source, dst.shape), dst), progress)
+
+
+def _assign(dst, src, progress):
+    """Writes elements to an array; in parts, where somebody wants to know how far that has come."""
+    source = src if progress is None else _array(src, dst.sycl_queue)
+    # Operands that do not go together are refused in the same words.
+    if progress is None or source.sycl_queue != dst.sycl_queue or not dst.flags.writable:
+        dst[...] = src
+        return
+    source = _sw.reshape(source, source.shape[source.ndim - dst.ndim :]) if source.ndim > dst.ndim else source
+    source = _sw.copy(source) if may_share_memory(source, dst) else source
+    _sw._native._copy_in_parts(_sw.broadcast_to(source, dst.shape), dst, progress)
 
 
 def putmask(x, mask, values, /):

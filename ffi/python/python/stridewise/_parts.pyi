@@ -47,7 +47,15 @@ def block(arrays: Any, /) -> usm_ndarray: ...
 def choose(
     a: _Array | Sequence[_int], choices: Any, /, out: usm_ndarray | None = None, mode: _str = "raise"
 ) -> usm_ndarray: ...
-def copyto(dst: usm_ndarray, src: Any, /, casting: _str = "same_kind", where: Any = True) -> None: ...
+def copyto(
+    dst: usm_ndarray,
+    src: Any,
+    /,
+    casting: _str = "same_kind",
+    where: Any = True,
+    *,
+    progress: Callable[[_int, _int], Any] | None = None,
+) -> None: ...
 def fromfunction(
     function: Callable[..., Any], shape: Sequence[_int], /, *, dtype: _DTypeLike | None = None, **kwargs: Any
 ) -> Any: ...

@@ -8,7 +8,10 @@ from ._operands import _array, _arrays, _axis, _is_inexact, _queue
 
 
 def argwhere(x, /):
-    """The places of the elements other than zero, one in each row."""
+    """The places of the elements other than zero, one in each row; of an array without axes, rows of nothing."""
+    x = _array(x)
+    if not x.ndim:
+        return argwhere(_sw.reshape(x, -1))[:, :0]
     return _sw.stack(_sw.nonzero(x), axis=1)
 
 
@@ -18,8 +21,10 @@ def flatnonzero(x, /):
 
 
 def intersect1d(x1, x2, /, assume_unique=False, return_indices=False):
-    """The elements that are in both arrays, each once, in order. return_indices: a tuple of them and of their first places in each array."""
+    """The elements that are in both arrays, each once, in order, of the dtype of both. return_indices: a tuple of them and of their first places
+    in each array."""
     x1, x2 = _arrays((x1, x2))
+    x1, x2 = (_sw.astype(x, _sw.result_type(x1, x2), copy=False) for x in (x1, x2))
     if not return_indices:
         x1 = _sw.reshape(x1, -1) if assume_unique else _sw.unique_values(x1)
         return _sw.sort(x1[_sw.isin(x1, x2)])

@@ -42,6 +42,8 @@ def _public(name, compute, text):
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = text
+    # Where it is public, by which it is pickled.
+    function.__module__ = "stridewise.special"
     return function
 
 

@@ -21,6 +21,8 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     integers; aweights: how much it weighs, by which the sums of products are divided. dtype: what they are computed in.
     """
     m, y = _as(m, dtype), _as(y, dtype)
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError(f"invalid value: `ddof` is {ddof!r}; expected an integer")
     ddof = (0 if bias else 1) if ddof is None else ddof
     if fweights is None and aweights is None:
         return _sw.cov(m, y, rowvar=rowvar, ddof=ddof)
@@ -44,8 +46,8 @@ def _weighted_cov(m, y, rowvar, ddof, fweights, aweights):
         given = _array(given, m.sycl_queue)
         if given.ndim != 1 or given.shape[0] != x.shape[1]:
             raise ValueError(f"shape mismatch: `{name}` is of shape {given.shape}; expected one number for each of {x.shape[1]} observations")
-        if name == "fweights" and not _sw.isdtype(given.dtype, ("integral", "bool")):
-            raise TypeError(f"dtype: `fweights` is of {given.dtype}; expected integers: how often each observation is there")
+        if name == "fweights" and not _sw.isdtype(given.dtype, ("integral", "bool")) and not bool(_sw.all(given == _sw.round(given))):
+            raise TypeError("dtype: `fweights` has a fraction; expected integers: how often each observation is there")
         if bool(_sw.any(given < 0)):
             raise ValueError(f"out of range: `{name}` has a number below 0; expected none")
         weights = given / 1 if weights is None else weights * given
@@ -56,7 +58,8 @@ def _weighted_cov(m, y, rowvar, ddof, fweights, aweights):
     else:
         factor = total - ddof * _sw.sum(weights * _array(aweights, m.sycl_queue)) / total
     x = x - mean
-    found = _sw.matmul(x, _sw.conj((x * weights).T)) / factor
+    # Of no more observations than are subtracted there is no number.
+    found = _sw.matmul(x, _sw.conj((x * weights).T)) / _sw.maximum(factor, 0)
     return _sw.reshape(found, ()) if found.size == 1 else found
 
 
@@ -143,18 +146,6 @@ def eye(n_rows, n_cols=None, /, k=0, dtype=None, order="C", *, device=None, usm_
     return _sw.eye(n_rows, n_cols, k=k, dtype=dtype, order=order, device=device, usm_type=usm_type, sycl_queue=sycl_queue, queue=queue)
 
 
-def gradient(f, /, *spacing, axis=None, edge_order=1):
-    """The slope of an array along each axis, or along those named, from the differences of neighbours: central ones inside, one-sided
-    ones of first or second order at the ends. spacing: the distance of neighbours, one number for all axes or one for each, or the
-    coordinates along an axis. An array for one axis, else a tuple of them."""
-    found = _sw.gradient(f, *spacing, axis=axis, edge_order=edge_order)
-    return tuple(map(_contiguous, found)) if isinstance(found, tuple) else _contiguous(found)
-
-
-def _contiguous(x):
-    return x if x.flags.c_contiguous else _sw.copy(x, order="C")
-
-
 def histogram(x, /, bins=10, range=None, density=None, weights=None):
     """How many elements are in each bin, and the edges of the bins.
 
@@ -189,6 +180,28 @@ def _apart(edges, bins):
             f"{edges[-1].tolist()}; help: ask for fewer, or convert to a wider dtype"
         )
     return edges
+
+
+def interp(x, xp, fp, /, left=None, right=None, period=None):
+    """The values at x of the line through points: xp, their coordinates, which increase, and fp, their values, both of one dimension, in
+    the default floating dtype; of complex values, in the default complex one. left, right: the values before the first point and behind
+    the last, by default those points'. period: with one, coordinates may be in any order and repeat. At a place that is NaN the value is NaN,
+    of a single point, too, where NumPy's is that point's.
+
+    Raises ValueError where xp and fp differ in length, TypeError for complex coordinates.
+    """
+    x, xp, fp = _arrays((x, xp, fp))
+    if not _sw.isdtype(fp.dtype, "complex floating"):
+        return _sw.interp(x, xp, fp, left=left, right=right, period=period)
+
+    def of(part):
+        ends = (None if end is None else getattr(complex(end), part) for end in (left, right))
+        return _sw.interp(x, xp, getattr(fp, part), **dict(zip(("left", "right"), ends)), period=period)
+
+    real, imag = of("real"), of("imag")
+    made = _sw.empty(real.shape, dtype=_sw.result_type(real, _sw.complex64), usm_type=real.usm_type, sycl_queue=real.sycl_queue)
+    made.real[...], made.imag[...] = real, imag
+    return made
 
 
 def isin(x1, x2, /, assume_unique=False, invert=False, *, kind=None):
@@ -250,23 +263,26 @@ def _between(start, stop, num, endpoint, axis, options):
     return _sw.moveaxis(made, 0, axis), step
 
 
-def load(file, mmap_mode=None, *, device=None, usm_type=None, sycl_queue=None, queue=None):
+def load(file, mmap_mode=None, *, device=None, usm_type=None, sycl_queue=None, queue=None, progress=None):
     """Reads an .npy file to an array; with mmap_mode, maps it as `memmap` does: "r", "c" or "r+".
 
     file: a path, or a file that is open for reading bytes, which is read from where it stands and is not mapped. usm_type: "device", "shared" or
     "host"; None: shared where the device has such memory of its own, else device. device: a Device, a Queue or a filter string; sycl_queue,
     queue: a Queue. Nothing is ever unpickled.
 
+    progress: a function that is called with how many bytes of elements have been read and how many there are, a few times a second and at the
+    end. What it raises ends the call.
+
     Raises OSError for a file that cannot be read, is no .npy file, shorter than it says, or has elements that there is no
-    dtype for; ValueError for a mode that is none, and for mapped memory of another kind than shared.
+    dtype for; ValueError for a mode that is none, for mapped memory of another kind than shared, and for progress of mapping.
     """
     if not hasattr(file, "read"):
-        return _sw.load(file, mmap_mode, device=device, usm_type=usm_type, sycl_queue=sycl_queue, queue=queue)
+        return _sw.load(file, mmap_mode, device=device, usm_type=usm_type, sycl_queue=sycl_queue, queue=queue, progress=progress)
     if mmap_mode is not None:
         raise ValueError(f"invalid value: `mmap_mode` is {mmap_mode!r} of an open file; expected None, or a path as `file`")
     from ._files import read_npy
 
-    return read_npy(file, device=device, usm_type=usm_type, sycl_queue=sycl_queue, queue=queue)
+    return read_npy(file, progress, device=device, usm_type=usm_type, sycl_queue=sycl_queue, queue=queue)
 
 
 def _quantiles(name, x, q, axis, out, method, keepdims, weights):
@@ -343,19 +359,23 @@ def quantile(x, /, q, axis=None, out=None, *, method="linear", keepdims=False, w
     return _quantiles("quantile", x, q, axis, out, method, keepdims, weights)
 
 
-def save(file, arr):
+def save(file, arr, *, progress=None):
     """Writes an array to an .npy file, in place of what is there. As NumPy does it, a name without the ending .npy gets it. The file is
     written beside the old one and renamed over it when it is whole: a failure leaves what was there, and arrays that are mapped of
     it keep their elements.
 
-    file: a path, or a file that is open for writing bytes, which is written from where it stands. Raises TypeError for bfloat16, which such
-    files lack; OSError where the file cannot be written, or is mapped by an array whose changes go to it, with "r+" or "w+".
+    file: a path, or a file that is open for writing bytes, which is written from where it stands. progress: a function that is called with how
+    many bytes of elements have been written and how many there are, a few times a second and at the end, before the file is in its place.
+    What it raises ends the call, and what was there stays; of an open file, what was written until then. Raises TypeError for bfloat16, which
+    such files lack; OSError where the file cannot be written, or is mapped by an array whose changes go to it, with "r+" or "w+".
     """
     if not hasattr(file, "write"):
-        return _sw.save(file, arr)
-    from ._files import write_npy
+        return _sw.save(file, arr, progress=progress)
+    from ._files import News, write_npy
 
-    write_npy(file, arr)
+    news = News(progress, getattr(arr, "nbytes", 0))
+    write_npy(file, arr, news)
+    news.end()
 
 
 def median(x, /, axis=None, out=None, keepdims=False, *, overwrite_input=False):
@@ -437,7 +457,7 @@ def pad(x, pad_width, /, mode="constant", *, constant_values=0, end_values=0, st
 
 
 __all__ = [
-    "average", "bincount", "corrcoef", "cov", "einsum", "eye", "gradient", "histogram", "isin", "linspace", "load", "median", "meshgrid",
+    "average", "bincount", "corrcoef", "cov", "einsum", "eye", "histogram", "interp", "isin", "linspace", "load", "median", "meshgrid",
     "nan_to_num", "nanmedian", "nanpercentile", "nanquantile", "pad", "percentile", "put_along_axis", "quantile", "save", "take_along_axis",
 ]  # fmt: skip
 

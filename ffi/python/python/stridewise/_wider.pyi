@@ -1,7 +1,7 @@
 """Types of `_wider`: functions of the namespace that take what NumPy's take beside the standard."""
 
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, overload
 
 from stridewise import Queue, _Array, _DeviceLike, _DTypeLike, _Order, _Target, usm_ndarray
@@ -13,8 +13,8 @@ __all__ = [
     "cov",
     "einsum",
     "eye",
-    "gradient",
     "histogram",
+    "interp",
     "isin",
     "linspace",
     "load",
@@ -65,9 +65,15 @@ def einsum(
     casting: _str = "safe",
     optimize: Any = False,
 ) -> usm_ndarray: ...
-def gradient(
-    f: _Array, /, *spacing: _Array, axis: _int | Sequence[_int] | None = None, edge_order: _int = 1
-) -> usm_ndarray | tuple[usm_ndarray, ...]: ...
+def interp(
+    x: _Array,
+    xp: _Array,
+    fp: _Array,
+    /,
+    left: _complex | None = None,
+    right: _complex | None = None,
+    period: _float | None = None,
+) -> usm_ndarray: ...
 def isin(
     x1: _Array, x2: _Array, /, assume_unique: _bool = False, invert: _bool = False, *, kind: _str | None = None
 ) -> usm_ndarray: ...
@@ -216,8 +222,9 @@ def load(
     usm_type: _str | None = None,
     sycl_queue: Queue | None = None,
     queue: Queue | None = None,
+    progress: Callable[[_int, _int], Any] | None = None,
 ) -> usm_ndarray: ...
-def save(file: Any, arr: usm_ndarray) -> None: ...
+def save(file: Any, arr: usm_ndarray, *, progress: Callable[[_int, _int], Any] | None = None) -> None: ...
 def put_along_axis(
     x: _Target,
     /,

@@ -24,6 +24,7 @@ from collections import namedtuple as _namedtuple
 from . import _linalg, _native as _sw, matmul, matrix_transpose, tensordot, vecdot
 from ._arguments import explained as _explained
 from ._operands import _array, _arrays
+from ._pickles import at_home as _at_home
 
 LinAlgError = _linalg.LinAlgError
 cross = _linalg.cross
@@ -404,3 +405,4 @@ def __dir__():
 
 
 _explained(globals())
+_at_home(globals())

@@ -19,6 +19,7 @@ from ._native import _from_spirv as create_kernel_bundle_from_spirv
 from ._native import _KernelBundle as KernelBundle
 from ._native import _ReadOnly as ReadOnly
 from ._native import _SourceKernel as SourceKernel
+from ._pickles import at_home as _at_home
 
 __all__ = [
     "CompilationError", "KernelBundle", "LocalAccessor", "RawKernelArg", "ReadOnly", "SourceKernel", "SyclKernel",
@@ -33,3 +34,4 @@ create_program_from_spirv = create_kernel_bundle_from_spirv
 SyclKernel = SourceKernel
 SyclKernelBundle = SyclProgram = KernelBundle
 SyclKernelBundleCompilationError = SyclProgramCompilationError = CompilationError
+_at_home(globals())

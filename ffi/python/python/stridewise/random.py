@@ -19,6 +19,7 @@ default_rng = _random.default_rng
 
 from . import _distributions
 from ._arguments import explained as _explained, explaining as _explaining
+from ._pickles import at_home as _at_home
 
 for _method in _distributions.METHODS:
     setattr(Generator, _method.__name__, _method)
@@ -148,3 +149,4 @@ globals().update({_name: _of_default(_name, _method) for _name, _method in _NAME
 
 _explained(globals())
 __all__ = sorted(["Generator", "RandomState", "default_rng", "permuted", *_NAMES])
+_at_home(globals())

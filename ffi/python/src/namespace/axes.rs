@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use stridewise::memory::heap;
-use stridewise::{Strides, UsmArray};
+use stridewise::{Complaint, Error, Strides, UsmArray};
 
 use crate::arguments;
 use crate::array::construct::integers;
@@ -16,6 +16,19 @@ use crate::objects;
 /// `TypeError` for what is no integer or sequence of integers.
 pub(crate) fn axes_of(name: &str, axis: Option<&Bound<'_, PyAny>>) -> Result<Option<Strides>> {
     axis.filter(|axis| !axis.is_none()).map(|axis| integers(name, axis)).transpose()
+}
+
+/// An error of the engine's about its argument `axes`, which is `axis` here.
+pub(super) fn of_axis(error: Error) -> Error {
+    let renamed = |make: fn(_, _, _, _) -> Error, complaint: &Complaint| {
+        let Complaint { value, expected, help, .. } = complaint.clone();
+        make("axis", value, expected, help)
+    };
+    match &error {
+        Error::Axis(complaint) if complaint.argument == "axes" => renamed(Error::axis, complaint),
+        Error::Shape(complaint) if complaint.argument == "axes" => renamed(Error::shape, complaint),
+        _ => error.clone(),
+    }
 }
 
 /// An array that is one of an argument's.

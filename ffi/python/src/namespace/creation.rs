@@ -11,6 +11,7 @@ use stridewise::{
 };
 
 use super::axes::arrays_of;
+use super::copying::{copied, progress_of};
 use super::filling::Filling;
 use super::placement::{Lie, imported, kind_of, named_queue, order_of, queue_of};
 use super::sequence;
@@ -575,9 +576,11 @@ pub(super) fn adapted(
 }
 
 /// A copy of an array in memory of its own. order: "C", "F", or "K" and "A" for that of the array; usm_type, device,
-/// sycl_queue, queue: where the copy is to be, by default where the array is.
+/// sycl_queue, queue: where the copy is to be, by default where the array is. progress: a function that is called with how many bytes
+/// have been copied and how many there are, a few times a second and at the end, as of a mapped file; what it raises ends the call.
 #[pyfunction]
-#[pyo3(signature = (x, /, *, order="K", device=None, usm_type=None, sycl_queue=None, queue=None))]
+#[pyo3(signature = (x, /, *, order="K", device=None, usm_type=None, sycl_queue=None, queue=None, progress=None))]
+#[allow(clippy::too_many_arguments)]
 fn copy(
     py: Python<'_>,
     x: Given<'_>,
@@ -586,11 +589,20 @@ fn copy(
     usm_type: Argument<'_, '_>,
     sycl_queue: Argument<'_, '_>,
     queue: Argument<'_, '_>,
+    progress: Argument<'_, '_>,
 ) -> Result<PyArray> {
     let place = Place::like(x.array(), device, usm_type, sycl_queue, queue)?;
     let (x, order) = (&x.array(), order_of(order)?);
-    let copied = || adapted(x, x.dtype(), Some(&place.queue), Some(place.kind), order, Some(true));
-    Ok(py.detach(copied)?.into())
+    if let Some(progress) = progress_of(progress)? {
+        let made = place.builder(x.shape(), x.dtype(), Order::C);
+        let made = match order.of(x) {
+            Some(order) => made.order(order),
+            None => made.order_as(x),
+        };
+        return copied(py, x, py.detach(|| made.build())?, progress);
+    }
+    let copy = || adapted(x, x.dtype(), Some(&place.queue), Some(place.kind), order, Some(true));
+    Ok(py.detach(copy)?.into())
 }
 
 /// The elements converted to a dtype: integers wrap, floats to integers lose the fraction, complex to real the imaginary

@@ -6,7 +6,7 @@ use pyo3::types::{PyInt, PyTuple};
 use stridewise::memory::heap;
 use stridewise::{Order, UsmArray, backend::Dims};
 
-use super::axes::{arrays_of, axes_of};
+use super::axes::{arrays_of, axes_of, of_axis};
 use super::placement::order_of;
 use crate::arguments;
 use crate::array::PyArray;
@@ -100,7 +100,7 @@ fn unstack<'py>(
 #[pyfunction]
 #[pyo3(signature = (x, /, axis))]
 fn expand_dims(x: Given<'_>, axis: &Bound<'_, PyAny>) -> Result<PyArray> {
-    Ok(x.array().expand_dims(&integers("axis", axis)?)?.into())
+    Ok(x.array().expand_dims(&integers("axis", axis)?).map_err(of_axis)?.into())
 }
 
 /// A view without these axes, a number or a tuple, which have extent 1; None: without all that have. Raises
@@ -113,7 +113,7 @@ fn squeeze(x: Given<'_>, axis: Argument<'_, '_>) -> Result<PyArray> {
         let ones = x.shape().iter().enumerate().filter(|(_, extent)| **extent == 1);
         ones.map(|(axis, _)| axis.cast_signed()).collect()
     });
-    Ok(x.array().squeeze(&axes)?.into())
+    Ok(x.array().squeeze(&axes).map_err(of_axis)?.into())
 }
 
 /// A view with the axes in another order: axis k of the result is axis axes[k]. Raises OutOfBoundsError where axes is no
@@ -191,7 +191,7 @@ fn reshape(
 #[pyfunction]
 #[pyo3(signature = (x, /, axis=None))]
 fn flip(x: Given<'_>, axis: Argument<'_, '_>) -> Result<PyArray> {
-    Ok(x.array().flip(axes_of("axis", axis)?.as_deref())?.into())
+    Ok(x.array().flip(axes_of("axis", axis)?.as_deref()).map_err(of_axis)?.into())
 }
 
 /// The elements moved along axes by so many places, those beyond the end to the beginning; a copy. Without an axis, along
@@ -204,7 +204,7 @@ fn flip(x: Given<'_>, axis: Argument<'_, '_>) -> Result<PyArray> {
 #[pyo3(signature = (x, /, shift, axis=None))]
 fn roll(py: Python<'_>, x: Given<'_>, shift: &Bound<'_, PyAny>, axis: Argument<'_, '_>) -> Result<PyArray> {
     let (x, shifts, axes): (&UsmArray, _, _) = (x.array(), integers("shift", shift)?, axes_of("axis", axis)?);
-    Ok(py.detach(|| x.roll(&shifts, axes.as_deref()))?.into())
+    Ok(py.detach(|| x.roll(&shifts, axes.as_deref())).map_err(of_axis)?.into())
 }
 
 /// Every element repeated in place along an axis; None: the elements in row-major order.

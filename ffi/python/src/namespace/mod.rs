@@ -1,6 +1,7 @@
 //! The functions of the module: the array API's namespace. A theme is a file with a `register`, and a line here.
 
 mod axes;
+mod copying;
 pub(crate) mod creation;
 mod decompositions;
 mod elementwise;
@@ -49,6 +50,8 @@ fn count(name: &str, value: isize) -> Result<usize> {
 /// Adds the functions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     creation::register(module)?;
+    copying::register(module)?;
+    output::register(module)?;
     elementwise::register(module)?;
     reduction::register(module)?;
     manipulation::register(module)?;

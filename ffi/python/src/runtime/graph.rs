@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -18,6 +18,7 @@ use crate::array::PyArray;
 use crate::errors::{Fault, Result, of_file};
 use crate::namespace::placement::queue_of;
 use crate::objects;
+use crate::progress::{NEWS, Progress};
 
 /// A captured piece of program. `with queue.capture() as graph:` runs its block once, as without a capture, and notes what it submits
 /// to the queue: operations, reductions, kernels, copies, random numbers as they were drawn. After the block, `replay()` submits that
@@ -34,9 +35,6 @@ pub(crate) struct PyGraph {
     queue: Queue,
     state: Mutex<State>,
 }
-
-/// How long somebody who wants to know of progress is left without news, about.
-const NEWS: Duration = Duration::from_millis(100);
 
 enum State {
     /// Before its block.
@@ -273,11 +271,9 @@ impl PyGraph {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> Result<PyEvent> {
         let graph = self.graph()?;
-        let Some(progress) = progress else { return Ok(PyEvent(py.detach(|| graph.repeat(times))?)) };
-        if !progress.is_callable() {
-            let text = "`progress` is not callable; expected a function of how often is done and of `times`, or None";
-            return Err(Fault::Python(PyTypeError::new_err(text)));
-        }
+        let Some(mut progress) = Progress::of(progress, "how often is done and of `times`")? else {
+            return Ok(PyEvent(py.detach(|| graph.repeat(times))?));
+        };
         let (mut done, mut part) = (0, 1_usize);
         loop {
             let count = part.min(times - done);
@@ -285,9 +281,9 @@ impl PyGraph {
             let event = py.detach(|| graph.repeat(count).and_then(|event| event.wait().map(|()| event)))?;
             let lasted = begin.elapsed();
             done += count;
-            progress.call1((done, times))?;
-            if done == times {
-                return Ok(PyEvent(event));
+            let told = progress.tell_now(done, times);
+            if told.is_err() || done == times {
+                return progress.ended(told.map(|()| PyEvent(event)));
             }
             if lasted < NEWS {
                 part = part.saturating_mul(2);

@@ -97,6 +97,10 @@ class Kernel(_native._Launcher):
             if known is not None:
                 self._compile(*known[:2], True, known[2], ())
 
+    def __reduce__(self):
+        """It is pickled by its name, as the function is that it was made of, and is its own copy."""
+        return self.__qualname__
+
     @property
     def overloads(self):
         """The signatures that the kernel is for, as numba-dpex names them; none where it is for all."""
@@ -173,6 +177,10 @@ class DeviceFunction:
     def __call__(self, *args, **kwargs):
         """Outside of kernels it is the function that it was made of."""
         return self._function(*args, **kwargs)
+
+    def __reduce__(self):
+        """As a kernel's."""
+        return self.__qualname__
 
     def __repr__(self):
         return f"<device_func {self.__name__}>"
