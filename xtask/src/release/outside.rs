@@ -72,8 +72,13 @@ pub(super) fn least() -> Result<(), String> {
             cargo.current_dir(folder).args(words).env("RUSTC_BOOTSTRAP", "1");
             cargo
         };
-        crate::run_to_end(&mut cargo(&["generate-lockfile", "-Zdirect-minimal-versions"]))
-            .map_err(|error| format!("{error}: a version in a manifest is older than another crate's least"))?;
+        crate::run_to_end(&mut cargo(&["generate-lockfile", "-Zdirect-minimal-versions"])).map_err(
+            |error| {
+                format!(
+                    "{error}: a manifest names an older version than another crate, or there is no network"
+                )
+            },
+        )?;
         let mut check = cargo(&["check", "--quiet", "--locked", "--target-dir"]);
         check.arg(crate::root().join("target/least")).env_remove("RUSTC_BOOTSTRAP");
         crate::run_to_end(&mut check)
