@@ -18,8 +18,8 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `npy` (default) | `.npy` files: [`Array::save_npy`], [`Array::load_npy`], [`Array::map_npy`] |
-//! | `opencl` (default) | GPUs and other devices of OpenCL, found at run time; nothing is linked |
-//! | `cuda` | NVIDIA's GPUs through their driver: memory, copies, operations on arrays, kernels written here and from CUDA C++ and PTX |
+//! | `opencl` (default) | GPUs and other devices of OpenCL, found at run time; nothing is linked. On Linux, macOS and Windows; elsewhere it adds nothing |
+//! | `cuda` | NVIDIA's GPUs through their driver: memory, copies, operations on arrays, kernels written here and from CUDA C++ and PTX. Where `opencl` is |
 //! | `emulated` (default) | devices for tests, with the limits of another device: [`emulated`](mod@emulated) |
 //! | `avx512`, `avx2` (default) | kernels for these instructions; the best that the processor has are chosen at run time |
 //! | `native` (default) | fused expressions and kernels as machine code, on x86-64 with AVX2; the same bits |
@@ -298,11 +298,11 @@ pub mod prelude {
     };
 }
 
-// The drivers of this build, one line each.
+// The drivers of this build, one line each; of runtimes, where the manifest has their crates.
 stridewise_core::register_driver!(stridewise_host::driver);
-#[cfg(feature = "cuda")]
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "macos", windows)))]
 stridewise_core::register_driver!(stridewise_cuda::driver);
-#[cfg(feature = "opencl")]
+#[cfg(all(feature = "opencl", any(target_os = "linux", target_os = "macos", windows)))]
 stridewise_core::register_driver!(stridewise_opencl::driver);
 #[cfg(feature = "emulated")]
 stridewise_core::register_driver!(stridewise_emulated::driver);

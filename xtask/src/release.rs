@@ -85,12 +85,22 @@ fn steps() -> Vec<Step> {
             outside::build,
         )
         .needs("packages"),
+        Step::call(
+            "least",
+            "the oldest versions of other crates that the manifests allow suffice to compile the packages",
+            outside::least,
+        )
+        .needs("packages"),
         Step::call("sdist", "the source of the Python module; pip alone builds and installs it", || {
             wheel::trial(&wheel::source()?, "source", "dev")
         })
         .needs("folder"),
         Step::call("wheel", "the wheel for glibc 2.28 and later, installed into a clean environment", || {
-            wheel::trial(&wheel::wheel("release")?, "wheel", "release")
+            wheel::trial(&wheel::wheel("release", wheel::Machine::This)?, "wheel", "release")
+        })
+        .needs("folder"),
+        Step::call("wheel-aarch64", "the same for 64-bit Arm, built here; nothing installs it", || {
+            wheel::wheel("release", wheel::Machine::Arm).map(drop)
         })
         .needs("folder"),
         Step::call("checksums", "the checksums of all files", checksums).needs("folder"),

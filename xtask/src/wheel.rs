@@ -54,7 +54,7 @@ fn build(profile: &str) -> Result<[PathBuf; 2], String> {
     for old in python::files_in(&folder(), "") {
         std::fs::remove_file(&old).map_err(|error| format!("{}: {error}", old.display()))?;
     }
-    Ok([wheel(profile)?, source()?])
+    Ok([wheel(profile, Machine::This)?, source()?])
 }
 
 /// maturin with a command, whose files go into the folder; and the environment that it is in.
@@ -82,11 +82,20 @@ pub(crate) fn source() -> Result<PathBuf, String> {
     one(".tar.gz")
 }
 
-/// Builds the wheel.
+/// What a wheel is for.
+#[derive(Clone, Copy)]
+pub(crate) enum Machine {
+    /// The machine that builds it.
+    This,
+    /// 64-bit Arm with Linux.
+    Arm,
+}
+
+/// Builds the wheel for a machine.
 ///
 /// # Errors
-/// As for [`build`].
-pub(crate) fn wheel(profile: &str) -> Result<PathBuf, String> {
+/// As for [`build`]; the standard library for the machine cannot be had.
+pub(crate) fn wheel(profile: &str, machine: Machine) -> Result<PathBuf, String> {
     let (mut wheel, tools) = maturin("build")?;
     wheel.args(["--locked", "--zig", "--compatibility", COMPATIBILITY, "--profile", profile]);
     wheel.args(["--compression-level", "9"]);
@@ -97,8 +106,16 @@ pub(crate) fn wheel(profile: &str) -> Result<PathBuf, String> {
         .arg(&python)
         .env("VIRTUAL_ENV", &tools)
         .env("CARGO_ZIGBUILD_PYTHON_PATH", &python);
+    let processor = match machine {
+        Machine::This => std::env::consts::ARCH,
+        Machine::Arm => {
+            crate::targets::ensure(crate::arm::TARGET)?;
+            wheel.args(["--target", crate::arm::TARGET]);
+            "aarch64"
+        }
+    };
     crate::run_to_end(&mut wheel)?;
-    one(".whl")
+    one(&format!("_{processor}.whl"))
 }
 
 /// The only file of the folder that ends like this.

@@ -47,14 +47,55 @@ fn folder() -> PathBuf {
 
 /// Builds the program of the packages, and runs it.
 pub(super) fn build() -> Result<(), String> {
+    in_folder(|folder| {
+        unpack(folder, &manifest())?;
+        // The versions that the tests have run with, and that are on this machine.
+        let (lock, copy) = (crate::root().join("Cargo.lock"), folder.join("Cargo.lock"));
+        std::fs::copy(lock, &copy).map_err(|error| format!("{}: {error}", copy.display()))?;
+        let mut cargo = crate::cargo();
+        cargo.current_dir(folder).args(["run", "--quiet", "--offline", "--target-dir"]);
+        cargo.arg(crate::root().join("target/outside"));
+        // Whatever devices there are: the program is about what it is built of.
+        cargo.env("STRIDEWISE_DEVICE", "host");
+        crate::run_to_end(&mut cargo)
+    })
+}
+
+/// Checks the program and the packages with the oldest versions of other crates that the manifests allow: who has such a version in a
+/// tree already gets no newer one. The crates that those need are the newest, as few of them name versions that suffice.
+pub(super) fn least() -> Result<(), String> {
+    in_folder(|folder| {
+        unpack(folder, &with_members(&manifest()))?;
+        let cargo = |words: &[&str]| {
+            let mut cargo = crate::cargo();
+            // The choice of versions is no stable option of cargo's yet; this variable lets a stable one have it.
+            cargo.current_dir(folder).args(words).env("RUSTC_BOOTSTRAP", "1");
+            cargo
+        };
+        crate::run_to_end(&mut cargo(&["generate-lockfile", "-Zdirect-minimal-versions"])).map_err(
+            |error| {
+                format!(
+                    "{error}: a manifest names an older version than another crate, or there is no network"
+                )
+            },
+        )?;
+        let mut check = cargo(&["check", "--quiet", "--locked", "--target-dir"]);
+        check.arg(crate::root().join("target/least")).env_remove("RUSTC_BOOTSTRAP");
+        crate::run_to_end(&mut check)
+    })
+}
+
+/// Does something in the folder of the program, and removes it.
+fn in_folder(act: impl Fn(&Path) -> Result<(), String>) -> Result<(), String> {
     let folder = folder();
-    let built = build_in(&folder);
+    let done = act(&folder);
     let removed = std::fs::remove_dir_all(&folder);
-    built?;
+    done?;
     removed.map_err(|error| format!("{}: {error}", folder.display()))
 }
 
-fn build_in(folder: &Path) -> Result<(), String> {
+/// Writes the program, and the packages beside it.
+fn unpack(folder: &Path, manifest: &str) -> Result<(), String> {
     let sources = folder.join("src");
     std::fs::create_dir_all(&sources).map_err(|error| format!("{}: {error}", sources.display()))?;
     for package in packages()? {
@@ -64,17 +105,8 @@ fn build_in(folder: &Path) -> Result<(), String> {
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
     };
-    write("Cargo.toml", &manifest())?;
-    write("src/main.rs", PROGRAM)?;
-    // The versions that the tests have run with, and that are on this machine.
-    let (lock, copy) = (crate::root().join("Cargo.lock"), folder.join("Cargo.lock"));
-    std::fs::copy(lock, &copy).map_err(|error| format!("{}: {error}", copy.display()))?;
-    let mut cargo = crate::cargo();
-    cargo.current_dir(folder).args(["run", "--quiet", "--offline", "--target-dir"]);
-    cargo.arg(crate::root().join("target/outside"));
-    // Whatever devices there are: the program is about what it is built of.
-    cargo.env("STRIDEWISE_DEVICE", "host");
-    crate::run_to_end(&mut cargo)
+    write("Cargo.toml", manifest)?;
+    write("src/main.rs", PROGRAM)
 }
 
 fn manifest() -> String {
@@ -94,6 +126,13 @@ fn manifest() -> String {
     manifest
 }
 
+/// The manifest with the packages as members: cargo looks for the oldest versions of members' own dependencies alone.
+fn with_members(manifest: &str) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let members: Vec<String> = CRATES.iter().map(|package| format!("\"{package}-{version}\"")).collect();
+    manifest.replacen("[workspace]\n", &format!("[workspace]\nmembers = [{}]\n", members.join(", ")), 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,5 +148,7 @@ mod tests {
         }));
         let used = manifest["dependencies"].as_table().unwrap();
         assert!(used.keys().all(|name| patched.contains_key(name)));
+        let manifest: toml::Table = with_members(&self::manifest()).parse().unwrap();
+        assert_eq!(manifest["workspace"]["members"].as_array().unwrap().len(), CRATES.len());
     }
 }
