@@ -456,6 +456,12 @@ impl Compiled {
         self.pages.bytes()
     }
 
+    /// Where it is, as numbers: for profilers.
+    #[must_use]
+    pub fn addresses(&self) -> std::ops::Range<usize> {
+        self.pages.addresses()
+    }
+
     /// Runs it; what it answers, and the memory that it was at when it did.
     ///
     /// # Safety

@@ -109,6 +109,10 @@ fn compile(kernel: &Kernel, tuning: &Tuning, rows: bool) -> std::result::Result<
         }
         Unsupported::Refused
     })?;
+    compiler::perf::note(code.addresses(), || {
+        let rows = if rows { ",rows" } else { "" };
+        format!("stridewise::kernel::{}[{}{rows}]", kernel.name(), level.name())
+    });
     let (gang, full, counts, rows) = (layout.gang, layout.full, layout.counts, layout.rows);
     let given = layout.given;
     Ok(Program { code, calls, stops, bytes, gang, full, counts, rows, given, meets: shapes.meets, ordered })

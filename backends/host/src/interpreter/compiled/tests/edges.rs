@@ -449,3 +449,22 @@ fn a_system_that_forbids_code_is_obeyed() {
     }
     assert_eq!(compile(&kernel, &tuning).err(), Some(Unsupported::Refused));
 }
+
+/// Kernels are named in the map for profilers.
+#[test]
+fn kernels_are_named_for_profilers() {
+    if !compiler::perf::is_inside() {
+        if tunings().next().is_some() {
+            let text = compiler::perf::of_a_process("1").unwrap();
+            assert!(text.contains(" stridewise::kernel::of_a_map[avx"), "{text}");
+        }
+        return;
+    }
+    let kernel = build("of a map", 1, |k| {
+        let a = k.global("a", Dtype::I32, 1, true)?;
+        let i = k.index(Global, Id(0))?;
+        k.store(a, [i], 1)
+    });
+    let tuning = tunings().next().unwrap();
+    launch(&kernel, &NdRange::of(&[300]), &[ints(300, |i| i as i32)], &tuning, Switch::Always).unwrap();
+}

@@ -80,6 +80,18 @@ fn run_to_columns(
     outputs
 }
 
+/// Computes a product and a sum by code of AVX2.
+pub(super) fn compute_a_program() {
+    let mut p = ProgramBuilder::new();
+    let [x, y] = [(); 2].map(|()| p.input(Dtype::F32).unwrap());
+    let product = p.push(Op::Multiply, &[x, y]).unwrap();
+    let sum = p.push(Op::Add, &[product, y]).unwrap();
+    p.output(sum).unwrap();
+    let columns = [2.0, 3.0].map(|number| Column::filled(Dtype::F32, 40, |_| Scalar::F32(number)));
+    let results = run(&p.finish().unwrap(), &columns, 0, 40, Isa::Avx2, Switch::Always);
+    assert_eq!(results[0][39], canonical(Scalar::F32(9.0)));
+}
+
 fn levels() -> impl Iterator<Item = Isa> {
     Isa::available().iter().copied().filter(|&isa| level(isa).is_some())
 }
