@@ -77,6 +77,8 @@ struct Program {
     meets: bool,
     /// Whether the order of items counts.
     ordered: bool,
+    /// Whether indices are kept between bounds that the first or the last items of a row may be at.
+    edges: bool,
 }
 
 /// What is known of a kernel at a level.
@@ -101,7 +103,7 @@ fn compile(kernel: &Kernel, tuning: &Tuning, rows: bool) -> std::result::Result<
     if gang > GANG && !ordered && lowered.layout.bytes().is_none_or(|bytes| bytes > NEAR_BYTES) {
         lowered = lower(GANG)?;
     }
-    let lower::Lowered { routine, layout, calls, stops } = lowered;
+    let lower::Lowered { routine, layout, calls, stops, edges } = lowered;
     let bytes = layout.bytes().ok_or(Unsupported::Refused)?;
     let code = routine.finish().map_err(|why| {
         if why == Refused::Executable {
@@ -115,7 +117,8 @@ fn compile(kernel: &Kernel, tuning: &Tuning, rows: bool) -> std::result::Result<
     });
     let (gang, full, counts, rows) = (layout.gang, layout.full, layout.counts, layout.rows);
     let given = layout.given;
-    Ok(Program { code, calls, stops, bytes, gang, full, counts, rows, given, meets: shapes.meets, ordered })
+    let meets = shapes.meets;
+    Ok(Program { code, calls, stops, bytes, gang, full, counts, rows, given, meets, ordered, edges })
 }
 
 /// Runs a launch by compiled code, where there is some, or it pays to make it; else `None`, and nothing has

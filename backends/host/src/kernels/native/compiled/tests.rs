@@ -7,7 +7,7 @@ use stridewise_core::{
 
 use super::super::super::tests::fenced::Fenced;
 use super::super::super::tests::random::{self, long_program};
-use super::super::super::tests::{Rng, canonical, execute, specials, value};
+use super::super::super::tests::{Rng, canonical, cases, execute, specials, value};
 use super::*;
 
 /// Elements of a dtype in memory of their own.
@@ -212,16 +212,11 @@ fn remainders_have_one_nan_between_compiled_steps() {
     }
 }
 
-/// How many random programs: more, where the environment says so.
-fn cases(few: u64) -> u64 {
-    std::env::var("STRIDEWISE_NATIVE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(few)
-}
-
 /// Random programs, compiled and interpreted, before fences; some steps cannot be compiled, and split the program.
 #[test]
 fn random_programs_compiled_and_interpreted() {
     let mut stretched = 0;
-    for seed in 0..cases(600) {
+    for seed in cases(600) {
         let mut rng = Rng(seed);
         let program = long_program(&mut rng);
         let len = match rng.below(4) {
@@ -261,14 +256,14 @@ fn random_programs_compiled_and_interpreted() {
         }
     }
     // Most have something to compile.
-    let all = cases(600) as usize * levels().count();
+    let all = cases(600).count() * levels().count();
     assert!(stretched * 2 > all, "{stretched} of {all}");
 }
 
 /// Random programs over random layouts, with several threads and past the caches, against the oracle.
 #[test]
 fn random_programs_over_layouts_and_the_oracle() {
-    for seed in 0..cases(300) {
+    for seed in cases(300) {
         let mut rng = Rng(seed ^ 0x5eed);
         let program = random::program(&mut rng);
         let dims: Vec<usize> = match rng.below(4) {
