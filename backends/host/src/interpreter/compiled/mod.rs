@@ -95,7 +95,7 @@ fn compile_seen(kernel: &Kernel, tuning: &Tuning, rows: bool) -> std::result::Re
 
 /// Compiles a kernel, for several rows of a group at a time or for one, or says why it is interpreted.
 fn compile(kernel: &Kernel, tuning: &Tuning, rows: bool) -> std::result::Result<Program, Unsupported> {
-    let level = compiler::level(tuning.isa).ok_or(Unsupported::Refused)?;
+    let level = compiler::level_of_kernels(tuning.isa).ok_or(Unsupported::Refused)?;
     let shapes = shapes::shapes(kernel, rows)?;
     let lower = |gang| lower::lower(kernel, &shapes, gang, level, tuning);
     let (gang, ordered) = (shapes::gang(kernel, &shapes), shapes::is_ordered(kernel.form()));
@@ -132,7 +132,7 @@ pub(super) unsafe fn run(launch: &KernelLaunch, tuning: &Tuning) -> Option<Resul
         return None;
     }
     let switch = compiler::switch();
-    if switch == Switch::Off || compiler::is_refused() || compiler::level(tuning.isa).is_none() {
+    if switch == Switch::Off || compiler::is_refused() || compiler::level_of_kernels(tuning.isa).is_none() {
         return None;
     }
     // Of an array without elements there is no nearest one.

@@ -25,7 +25,7 @@ pub(crate) mod compiler {
     #[cfg(test)]
     pub(crate) use super::cache::forced;
     pub(crate) use super::cache::{Switch, is_refused, refuse, switch};
-    pub(crate) use super::{level, perf, trace};
+    pub(crate) use super::{level_of_kernels, perf, trace};
 }
 
 /// By how many picoseconds a step takes less for an element, where it is compiled; and how many of them pay for what takes half as long to
@@ -78,13 +78,28 @@ impl Function {
     }
 }
 
+/// Whether processors that have AVX-512 run code of it, where the environment does not say so, rather than that of AVX2, which they
+/// have, too: programs, and kernels.
+const WIDE: bool = cfg!(test);
+const WIDE_KERNELS: bool = true;
+
 /// As the compiler names a level; it has none of the lowest.
-pub(crate) fn level(isa: Isa) -> Option<Level> {
+fn level_of(isa: Isa, wide: bool) -> Option<Level> {
     match isa {
         Isa::Scalar => None,
-        Isa::Avx512 if cache::is_wide() => Some(Level::Avx512),
+        Isa::Avx512 if cache::is_wide().unwrap_or(wide) => Some(Level::Avx512),
         Isa::Avx2 | Isa::Avx512 => Some(Level::Avx2),
     }
+}
+
+/// The level that programs are compiled to.
+fn level(isa: Isa) -> Option<Level> {
+    level_of(isa, WIDE)
+}
+
+/// The level that kernels are compiled to.
+pub(crate) fn level_of_kernels(isa: Isa) -> Option<Level> {
+    level_of(isa, WIDE_KERNELS)
 }
 
 /// Whether the compiler has a step; known after the first question.
