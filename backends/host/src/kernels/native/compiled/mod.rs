@@ -243,9 +243,9 @@ fn build(
 
 /// A function's name for profilers: its steps, and what they are computed in.
 fn name(program: &Program, members: u32, level: Level, stream: bool) -> String {
-    let steps = program.steps().iter().enumerate().filter(|&(s, _)| members >> s & 1 == 1);
+    let mut steps = program.steps().iter().enumerate().filter(|&(s, _)| members >> s & 1 == 1);
     let names: Vec<&str> = steps.clone().map(|(_, step)| step.op.name()).collect();
-    let dtype = steps.last().map_or("", |(_, step)| step.dtype.name());
+    let dtype = steps.next_back().map_or("", |(_, step)| step.dtype.name());
     let past = if stream { ",past_caches" } else { "" };
     format!("stridewise::program::{}[{dtype},{}{past}]", names.join("."), level.name())
 }
