@@ -29,9 +29,9 @@ pub(crate) fn findings() -> Vec<Finding> {
     let mut findings = vec![
         Finding::fine("processor", format!("{} ({})", machine.model, machine.vendor)),
         instructions(Isa::of_processor(), Isa::best()),
-        native::finding(),
         threads(default_threads(), std::env::var_os(THREADS_VARIABLE).is_some_and(|value| !value.is_empty())),
     ];
+    findings.extend(native::findings());
     let allowed = machine.topology.cpus.len();
     findings.extend(affinity(allowed, text(ONLINE).map(|list| topology::parse_list(&list).len())));
     let quota = text(QUOTA).or_else(|| {

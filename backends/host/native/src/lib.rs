@@ -40,6 +40,15 @@ pub enum Level {
 }
 
 impl Level {
+    /// Its name, in lower case.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+
     /// Whether this processor has it.
     #[must_use]
     pub fn is_available(self) -> bool {
@@ -73,6 +82,12 @@ impl Code {
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.pages.bytes()
+    }
+
+    /// Where it is, as numbers: for profilers.
+    #[must_use]
+    pub fn addresses(&self) -> Range<usize> {
+        self.pages.addresses()
     }
 
     /// Computes some elements.

@@ -88,6 +88,10 @@ impl Executable {
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
+
+    pub(crate) fn addresses(&self) -> std::ops::Range<usize> {
+        self.at.addr()..self.at.addr() + self.bytes
+    }
 }
 
 impl Drop for Executable {

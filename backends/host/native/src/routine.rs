@@ -12,6 +12,7 @@
 mod access;
 mod lanes;
 mod rounds;
+mod sums;
 
 use crate::asm::forms::{self, Form};
 use crate::asm::{
@@ -48,9 +49,10 @@ pub const LAST_ROW: Cell = Cell(80);
 /// Behind the cells with a meaning.
 pub const FIRST_FREE: Cell = Cell(88);
 
-pub use access::{Active, Addend, Found, Sum};
+pub use access::{Active, Found};
 pub use lanes::{Order, Relation};
 pub use rounds::{Carry, Rounds};
+pub use sums::{Addend, Sum};
 
 /// Lanes of a vector at most; as many are computed together always.
 pub const GRAIN: usize = 8;
@@ -121,6 +123,13 @@ pub enum Index {
         /// The numbers, and whether each is the largest one that there is.
         bounds: [Option<(Cell, bool)>; 2],
     },
+    /// That of the first lane, and from lane to lane so many more as another number says, of 64 bits; of a routine without rows.
+    Even {
+        /// The first lane's.
+        first: Cell,
+        /// What is added for each lane.
+        step: Cell,
+    },
     /// Each lane's, of these elements.
     Lanes(Cell, Kind),
     /// The number of the lane, which is inside.
@@ -132,7 +141,7 @@ impl Index {
     fn follows(self) -> Option<(Cell, i32)> {
         match self {
             Self::Follow { first, step, .. } | Self::Near { first, step, .. } => Some((first, step)),
-            Self::One(_) | Self::Lanes(..) | Self::Lane => None,
+            Self::One(_) | Self::Even { .. } | Self::Lanes(..) | Self::Lane => None,
         }
     }
 
@@ -454,6 +463,12 @@ impl Compiled {
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.pages.bytes()
+    }
+
+    /// Where it is, as numbers: for profilers.
+    #[must_use]
+    pub fn addresses(&self) -> std::ops::Range<usize> {
+        self.pages.addresses()
     }
 
     /// Runs it; what it answers, and the memory that it was at when it did.

@@ -8,15 +8,11 @@ use super::{
     ACROSS, Axis, COLUMNS, COUNT, Elements, Index, LAST, LAST_ROW, PARTIAL, R8, R9, Routine, WHOLE, at, lane,
     rm,
 };
-use crate::asm::forms::{self, Form};
-use crate::asm::{Assembler, Condition, General, Gpr, Label, Mem, Operands, RAX, RCX, RDX, RSI, Rm};
+use crate::asm::{Assembler, Condition, General, Gpr, Label, Mem, RAX, RCX, RDX, RSI, Rm};
 use crate::emit::Cell;
 
 const R10: Gpr = Gpr(10);
 const R11: Gpr = Gpr(11);
-/// Vector registers of a sum of floats.
-const TOTAL: u8 = 0;
-const ADDEND: u8 = 1;
 
 /// Which lanes are active: a byte for each, and whether all are that there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,53 +41,6 @@ pub struct Found {
     pub address: Cell,
     /// Of a routine in rows, the cell of what is added to it for each row.
     pub by: Option<Cell>,
-}
-
-/// What each lane adds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Addend {
-    /// One number for all.
-    One(Cell),
-    /// Each lane's element.
-    Lanes(Cell),
-}
-
-/// What is added to elements.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sum {
-    /// Integers; sums wrap.
-    Integers,
-    /// The same, atomically, as other threads access the elements, too.
-    Shared,
-    /// Floats.
-    Floats,
-}
-
-/// Loads what is added, of so many bytes: integers to R11, floats to a vector register.
-fn load_addend(assembler: &mut Assembler, from: Mem, size: u8, sum: Sum) {
-    match (sum, size) {
-        (Sum::Integers | Sum::Shared, _) => assembler.load_as(R11, Rm::Mem(from), size, false),
-        (Sum::Floats, 4) => move_float(assembler, &forms::MOVD_LOAD, ADDEND, from),
-        (Sum::Floats, _) => move_float(assembler, &forms::MOVQ_LOAD, ADDEND, from),
-    }
-}
-
-fn move_float(assembler: &mut Assembler, form: &Form, reg: u8, rm: Mem) {
-    assembler.vector(form, 16, &Operands { reg, vvvv: 0, rm: Rm::Mem(rm), last: 0, mask: 0, zeroing: false });
-}
-
-/// Adds it to an element.
-fn add_addend(assembler: &mut Assembler, to: Mem, size: u8, sum: Sum) {
-    let (load, add, store) = match (sum, size) {
-        (Sum::Integers | Sum::Shared, _) => return assembler.add_to(to, R11, size, sum == Sum::Shared),
-        (Sum::Floats, 4) => (&forms::MOVD_LOAD, &forms::ADDPS, &forms::MOVD_STORE),
-        (Sum::Floats, _) => (&forms::MOVQ_LOAD, &forms::ADDPD, &forms::MOVQ_STORE),
-    };
-    move_float(assembler, load, TOTAL, to);
-    let operands =
-        Operands { reg: TOTAL, vvvv: TOTAL, rm: Rm::Reg(ADDEND), last: 0, mask: 0, zeroing: false };
-    assembler.vector(add, 16, &operands);
-    move_float(assembler, store, TOTAL, to);
 }
 
 impl Routine {
@@ -133,8 +82,28 @@ impl Routine {
         }
     }
 
+    /// In RAX, the sum of numbers times steps.
+    fn further(&mut self, parts: [(Mem, i32); 2]) {
+        let assembler = &mut self.assembler;
+        let mut to = RAX;
+        for (number, step) in parts {
+            match step {
+                0 => continue,
+                1 => assembler.load(to, number),
+                _ => assembler.multiply_by(to, Rm::Mem(number), step),
+            }
+            if to == RSI {
+                assembler.by(General::Add, RAX, Rm::Reg(RSI.0));
+            }
+            to = RSI;
+        }
+        if to == RAX {
+            assembler.mov_number(RAX, 0);
+        }
+    }
+
     /// In RDX, the address of the element of the lane in RCX.
-    fn lane_at(&mut self, elements: &Elements, outside: Option<Label>) {
+    pub(super) fn lane_at(&mut self, elements: &Elements, outside: Option<Label>) {
         self.assembler.mov(RDX, R9);
         for axis in &elements.axes {
             let mut signed = true;
@@ -144,9 +113,8 @@ impl Routine {
                     match self.grid {
                         None => self.assembler.multiply_by(RAX, Rm::Reg(RCX.0), step),
                         Some(grid) => {
-                            self.assembler.multiply_by(RAX, Rm::Mem(lane(grid.columns, 8)), step);
-                            self.assembler.multiply_by(RSI, Rm::Mem(lane(grid.rows, 8)), row);
-                            self.assembler.by(General::Add, RAX, Rm::Reg(RSI.0));
+                            let parts = [(grid.columns, step), (grid.rows, row)];
+                            self.further(parts.map(|(numbers, step)| (lane(numbers, 8), step)));
                         }
                     }
                     self.assembler.by(General::Add, RAX, rm(first));
@@ -158,6 +126,11 @@ impl Routine {
                         self.assembler.by(General::Compare, RAX, rm(bound));
                         self.assembler.move_if(condition, RAX, rm(bound));
                     }
+                }
+                Index::Even { first, step } => {
+                    self.assembler.mov(RAX, RCX);
+                    self.assembler.multiply(RAX, rm(step));
+                    self.assembler.by(General::Add, RAX, rm(first));
                 }
                 Index::Lanes(cell, kind) => {
                     let from = Rm::Mem(lane(cell, kind.size()));
@@ -215,6 +188,26 @@ impl Routine {
                         assembler.by(General::Add, R10, Rm::Reg(RAX.0));
                     }
                 }
+                Index::Even { first, step } => {
+                    assembler.load(R11, at(first));
+                    assembler.by(General::Compare, R11, rm(last));
+                    assembler.jump(Some(Condition::Above), otherwise);
+                    assembler.mov(RAX, R11);
+                    assembler.multiply(RAX, rm(stride));
+                    assembler.by(General::Add, R9, Rm::Reg(RAX.0));
+                    // Products of two numbers of 32 bits do not wrap.
+                    assembler.load_as(RAX, rm(step), 4, true);
+                    assembler.by(General::Compare, RAX, rm(step));
+                    assembler.jump(Some(Condition::NotEqual), otherwise);
+                    assembler.load(RDX, at(across));
+                    assembler.add(RDX, -1);
+                    assembler.multiply(RDX, Rm::Reg(RAX.0));
+                    assembler.by(General::Add, RDX, Rm::Reg(R11.0));
+                    assembler.by(General::Compare, RDX, rm(last));
+                    assembler.jump(Some(Condition::Above), otherwise);
+                    assembler.multiply(RAX, rm(stride));
+                    assembler.by(General::Add, R8, Rm::Reg(RAX.0));
+                }
                 Index::Follow { first, step, row, half } | Index::Near { first, step, row, half, .. } => {
                     // The smallest index in R11, the largest one in RDX.
                     assembler.load(R11, at(first));
@@ -266,8 +259,21 @@ impl Routine {
         assembler.compare_number(R8, elements.size.into());
         assembler.jump(Some(Condition::NotEqual), otherwise);
         for &Axis { index, last, .. } in &elements.axes {
-            if let Some((first, step @ (1.. | ..=-1))) = index.follows() {
-                assembler.multiply_by(RDX, rm(LAST), step);
+            let first = match index {
+                Index::Even { first, step } => {
+                    assembler.load(RDX, at(LAST));
+                    assembler.multiply(RDX, rm(step));
+                    Some(first)
+                }
+                _ => match index.follows() {
+                    Some((first, step @ (1.. | ..=-1))) => {
+                        assembler.multiply_by(RDX, rm(LAST), step);
+                        Some(first)
+                    }
+                    _ => None,
+                },
+            };
+            if let Some(first) = first {
                 assembler.by(General::Add, RDX, rm(first));
                 assembler.by(General::Compare, RDX, rm(last));
                 assembler.jump(Some(Condition::Above), otherwise);
@@ -347,7 +353,7 @@ impl Routine {
 
     /// A loop over lanes, in RCX, of which eight are left out at a time where none of them is active, and, where
     /// `each`, those that are not. What is done with a lane may go to the label that it is given.
-    fn each_lane(&mut self, mask: Option<Cell>, each: bool, work: impl FnOnce(&mut Self, Label)) {
+    pub(super) fn each_lane(&mut self, mask: Option<Cell>, each: bool, work: impl FnOnce(&mut Self, Label)) {
         let (again, next, done) = (self.assembler.label(), self.assembler.label(), self.assembler.label());
         self.assembler.mov_number(RCX, 0);
         let Some(mask) = mask else {
@@ -487,7 +493,7 @@ impl Routine {
         let one_place = elements.axes.iter().all(|axis| match axis.index {
             Index::One(_) => true,
             Index::Follow { step, .. } | Index::Near { step, .. } => step == 0,
-            Index::Lanes(..) | Index::Lane => false,
+            Index::Even { .. } | Index::Lanes(..) | Index::Lane => false,
         });
         self.each_lane(mask, one_place, |routine, next| {
             routine.lane_at(elements, Some(next));
@@ -501,86 +507,6 @@ impl Routine {
             }
             assembler.load_as(RAX, Rm::Mem(lane(copies, elements.size)), elements.size, false);
             assembler.store_as(Mem::at(RDX, 0), RAX, elements.size);
-        });
-        self.assembler.bind(done);
-    }
-
-    /// The same of all lanes, of elements whose place along one axis each lane has; in R9 is the address of the first one along it,
-    /// and what is added is loaded, where that is one for all. Four lanes at a time.
-    fn add_to_places(
-        &mut self,
-        (cell, kind): (Cell, crate::Kind),
-        [last, stride]: [Cell; 2],
-        addend: Addend,
-        (size, sum): (u8, Sum),
-    ) {
-        let (four, one, done) = (self.assembler.label(), self.assembler.label(), self.assembler.label());
-        let assembler = &mut self.assembler;
-        let element = |assembler: &mut Assembler, further: i32| {
-            let next = assembler.label();
-            let of = |cell: Cell, size: u8| lane(Cell(cell.0 + further * i32::from(size)), size);
-            assembler.load_as(RAX, Rm::Mem(of(cell, kind.size())), kind.size(), kind.is_signed());
-            // Negative ones are large without signs.
-            assembler.compare(RAX, R10);
-            assembler.jump(Some(Condition::Above), next);
-            assembler.multiply(RAX, Rm::Reg(RSI.0));
-            if let Addend::Lanes(cell) = addend {
-                load_addend(assembler, of(cell, size), size, sum);
-            }
-            add_addend(assembler, Mem::indexed(R9, RAX, 0, 0), size, sum);
-            assembler.bind(next);
-        };
-        assembler.load(R10, at(last));
-        assembler.load(RSI, at(stride));
-        assembler.mov_number(RCX, 0);
-        assembler.load(RDX, at(COUNT));
-        assembler.and(RDX, -4);
-        assembler.jump(Some(Condition::Equal), one);
-        assembler.bind(four);
-        (0..4).for_each(|further| element(assembler, further));
-        assembler.add(RCX, 4);
-        assembler.compare(RCX, RDX);
-        assembler.jump(Some(Condition::Below), four);
-        assembler.bind(one);
-        assembler.by(General::Compare, RCX, rm(COUNT));
-        assembler.jump(Some(Condition::NotBelow), done);
-        element(assembler, 0);
-        assembler.add(RCX, 1);
-        assembler.jump(None, one);
-        assembler.bind(done);
-    }
-
-    /// Adds numbers of 4 or 8 bytes to elements: of the active lanes in their order, where an index leads out nothing; `full`: a mask
-    /// of all.
-    pub fn add_to(
-        &mut self,
-        elements: &Elements,
-        active: Option<Active>,
-        full: Cell,
-        addend: Addend,
-        sum: Sum,
-    ) {
-        let (done, slowly, size) = (self.assembler.label(), self.assembler.label(), elements.size);
-        self.base(elements, Some(done));
-        if let Addend::One(cell) = addend {
-            load_addend(&mut self.assembler, at(cell), size, sum);
-        }
-        let mut apart = elements.axes.iter().filter(|axis| !matches!(axis.index, Index::One(_)));
-        if let (Some(&Axis { index: Index::Lanes(cell, kind), last, stride }), None) =
-            (apart.next(), apart.next())
-        {
-            self.unless_all(active, slowly);
-            self.add_to_places((cell, kind), [last, stride], addend, (size, sum));
-            self.assembler.jump(None, done);
-        }
-        self.assembler.bind(slowly);
-        let mask = active.map_or(full, |active| active.mask);
-        self.each_lane(Some(mask), true, |routine, next| {
-            routine.lane_at(elements, Some(next));
-            if let Addend::Lanes(cell) = addend {
-                load_addend(&mut routine.assembler, lane(cell, size), size, sum);
-            }
-            add_addend(&mut routine.assembler, Mem::at(RDX, 0), size, sum);
         });
         self.assembler.bind(done);
     }

@@ -93,7 +93,7 @@ impl Routine {
                     assembler.by(General::Add, far, Rm::Reg(RAX.0));
                     continue;
                 }
-                Index::Lanes(..) => return assembler.jump(None, otherwise.0),
+                Index::Even { .. } | Index::Lanes(..) => return assembler.jump(None, otherwise.0),
             };
             one_for_all &= step == 0;
             // What is inside at the ends is inside between them, and what would have wrapped on the way, of

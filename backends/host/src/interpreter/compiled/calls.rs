@@ -220,6 +220,12 @@ impl Access {
                         });
                     }
                 }
+                Index::Even { first, step } => {
+                    let (first, step) = (read(first), read(step));
+                    for (lane, number) in (0..).zip(&mut numbers[..count]) {
+                        *number = first.wrapping_add(step.wrapping_mul(lane));
+                    }
+                }
                 Index::Lane => (0..).zip(&mut numbers[..count]).for_each(|(lane, number)| *number = lane),
                 Index::Lanes(cell, kind @ (Kind::I32 | Kind::I64)) => {
                     there = Some((at(cell), kind.size().into()))

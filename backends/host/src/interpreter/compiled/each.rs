@@ -89,14 +89,14 @@ impl Each {
         let (count, whole) = (read(COUNT) as usize, read(WHOLE) as usize);
         // SAFETY: the cell has room for a number of each lane, aligned, of those that are computed; nothing else is there.
         let rounds = unsafe { std::slice::from_raw_parts_mut(at(self.rounds).cast::<i64>(), whole) };
-        match self.bounds {
+        let known = match self.bounds {
             [start, end, Bound::One(step)] if self.dtype != Dtype::U64 => {
                 let by = By::new(read(step));
                 match (start.follows(), end.follows()) {
                     (Some((start, from)), Some((end, to))) => {
                         let columns =
                             if self.in_rows { (read(COLUMNS) as usize).clamp(1, whole) } else { whole };
-                        self.follow(rounds, columns, [(read(start), from), (read(end), to)], by);
+                        self.follow(rounds, (count, columns), [(read(start), from), (read(end), to)], by)
                     }
                     _ => {
                         for (lane, rounds) in rounds.iter_mut().enumerate() {
@@ -105,6 +105,7 @@ impl Each {
                                 [start, end].map(|bound| unsafe { self.bound(memory, bound, lane) });
                             *rounds = by.rounds(start as i64, end as i64);
                         }
+                        ends(&rounds[..count])
                     }
                 }
             }
@@ -114,33 +115,44 @@ impl Each {
                     let [start, end, step] = bounds.map(|bound| unsafe { self.bound(memory, bound, lane) });
                     *rounds = i64::try_from(count_rounds(start, end, step)).unwrap_or(i64::MAX);
                 }
+                ends(&rounds[..count])
             }
-        }
-        let ends = ends(&rounds[..count]);
-        for (cell, number) in [self.least, self.most].into_iter().zip(ends) {
+        };
+        for (cell, number) in [self.least, self.most].into_iter().zip(known) {
             // SAFETY: the cell is in the memory, aligned for a number, and no lane's.
             unsafe { at(cell).cast::<i64>().write(number) };
         }
     }
 
-    /// The rounds of rows of so many lanes, of a start and an end that are so much more from item to item, and from row to row.
-    fn follow(&self, rounds: &mut [i64], columns: usize, bounds: [(i64, [i64; 2]); 2], by: By) {
+    /// The rounds of lanes of which so many are items, in rows of so many, and the ends of the items': of a start and an end that are
+    /// so much more from item to item, and from row to row.
+    fn follow(
+        &self,
+        rounds: &mut [i64],
+        (count, columns): (usize, usize),
+        bounds: [(i64, [i64; 2]); 2],
+        by: By,
+    ) -> [i64; 2] {
         let wrap = |number: i64| if self.dtype == Dtype::I32 { i64::from(number as i32) } else { number };
         let [(_, [start_item, start_row]), (_, [end_item, end_row])] = bounds;
-        let mut done = 0;
+        let (mut done, mut known) = (0, [i64::MAX, 0]);
+        let join = |[least, most]: [i64; 2], ends: [i64; 2]| [least.min(ends[0]), most.max(ends[1])];
         for row in 0.. {
             let here: Range<usize> = done..(done + columns).min(rounds.len());
             if here.is_empty() {
-                return;
+                break;
             }
             done = here.end;
+            let items = here.start..here.end.min(count).max(here.start);
             if row > 0 && [start_row, end_row] == [0; 2] {
                 rounds.copy_within(..here.len(), here.start);
                 continue;
             }
             let [start, end] = bounds.map(|(first, [_, step])| first.wrapping_add(step.wrapping_mul(row)));
             if [start_item, end_item] == [0; 2] {
-                rounds[here].fill(by.rounds(wrap(start), wrap(end)));
+                let all = by.rounds(wrap(start), wrap(end));
+                rounds[here].fill(all);
+                known = join(known, [all; 2]);
                 continue;
             }
             for (column, rounds) in (0_i64..).zip(&mut rounds[here]) {
@@ -148,7 +160,9 @@ impl Each {
                     .map(|(first, step)| wrap(first.wrapping_add(step.wrapping_mul(column))));
                 *rounds = by.rounds(start, end);
             }
+            known = join(known, ends(&rounds[items]));
         }
+        known
     }
 
     /// A lane's bound, which does not follow the ids.

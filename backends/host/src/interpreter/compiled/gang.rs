@@ -83,6 +83,24 @@ const fn items(left: usize, most: usize, ordered: bool) -> usize {
     }
 }
 
+/// Items at each end of a row that are gangs of their own, of a kernel that keeps indices between bounds: there they may be at them,
+/// and each lane of such a gang is looked up.
+const EDGE: usize = 32;
+
+/// Items of the next gang, of a row of so many of which some are done; with `edges`, as [`EDGE`] says.
+fn items_of_row(len: usize, done: usize, most: usize, edges: bool) -> usize {
+    let left = len - done;
+    if !edges || len <= 4 * EDGE {
+        items(left, most, false)
+    } else if done == 0 {
+        EDGE
+    } else {
+        // What is no multiple of a vector is of the last ones.
+        let inside = left.saturating_sub(EDGE) / GRAIN * GRAIN;
+        if inside == 0 { left } else { inside.min(most) }
+    }
+}
+
 /// Whether gangs of [`LARGE_GANG`] items are the interpreter's frames, one after another, so that items do everything in its order.
 pub(super) fn in_order(launch: &KernelLaunch) -> bool {
     let [planes, rows, columns] = launch.space.group;
@@ -275,10 +293,11 @@ impl<'a> Machine<'a> {
     /// # Safety
     /// As for [`run_kernel`](crate::interpreter::run_kernel).
     pub(super) unsafe fn row(&mut self, first: [usize; 3], len: usize) -> Result<()> {
-        let most = self.program.gang;
+        let Program { gang: most, edges, ordered, .. } = *self.program;
         let mut done = 0;
         while done < len {
-            let count = items(len - done, most, self.program.ordered);
+            let count =
+                if ordered { items(len - done, most, true) } else { items_of_row(len, done, most, edges) };
             self.begin_at(0, [0; 3], [first[0], first[1], first[2] + done], [0; 3], (count, most));
             done += count;
             // SAFETY: the launch's contract holds, and the gang that has begun is of a row of its index

@@ -77,6 +77,8 @@ struct Program {
     meets: bool,
     /// Whether the order of items counts.
     ordered: bool,
+    /// Whether indices are kept between bounds that the first or the last items of a row may be at.
+    edges: bool,
 }
 
 /// What is known of a kernel at a level.
@@ -93,7 +95,7 @@ fn compile_seen(kernel: &Kernel, tuning: &Tuning, rows: bool) -> std::result::Re
 
 /// Compiles a kernel, for several rows of a group at a time or for one, or says why it is interpreted.
 fn compile(kernel: &Kernel, tuning: &Tuning, rows: bool) -> std::result::Result<Program, Unsupported> {
-    let level = compiler::level(tuning.isa).ok_or(Unsupported::Refused)?;
+    let level = compiler::level_of_kernels(tuning.isa).ok_or(Unsupported::Refused)?;
     let shapes = shapes::shapes(kernel, rows)?;
     let lower = |gang| lower::lower(kernel, &shapes, gang, level, tuning);
     let (gang, ordered) = (shapes::gang(kernel, &shapes), shapes::is_ordered(kernel.form()));
@@ -101,7 +103,7 @@ fn compile(kernel: &Kernel, tuning: &Tuning, rows: bool) -> std::result::Result<
     if gang > GANG && !ordered && lowered.layout.bytes().is_none_or(|bytes| bytes > NEAR_BYTES) {
         lowered = lower(GANG)?;
     }
-    let lower::Lowered { routine, layout, calls, stops } = lowered;
+    let lower::Lowered { routine, layout, calls, stops, edges } = lowered;
     let bytes = layout.bytes().ok_or(Unsupported::Refused)?;
     let code = routine.finish().map_err(|why| {
         if why == Refused::Executable {
@@ -109,9 +111,14 @@ fn compile(kernel: &Kernel, tuning: &Tuning, rows: bool) -> std::result::Result<
         }
         Unsupported::Refused
     })?;
+    compiler::perf::note(code.addresses(), || {
+        let rows = if rows { ",rows" } else { "" };
+        format!("stridewise::kernel::{}[{}{rows}]", kernel.name(), level.name())
+    });
     let (gang, full, counts, rows) = (layout.gang, layout.full, layout.counts, layout.rows);
     let given = layout.given;
-    Ok(Program { code, calls, stops, bytes, gang, full, counts, rows, given, meets: shapes.meets, ordered })
+    let meets = shapes.meets;
+    Ok(Program { code, calls, stops, bytes, gang, full, counts, rows, given, meets, ordered, edges })
 }
 
 /// Runs a launch by compiled code, where there is some, or it pays to make it; else `None`, and nothing has
@@ -125,7 +132,7 @@ pub(super) unsafe fn run(launch: &KernelLaunch, tuning: &Tuning) -> Option<Resul
         return None;
     }
     let switch = compiler::switch();
-    if switch == Switch::Off || compiler::is_refused() || compiler::level(tuning.isa).is_none() {
+    if switch == Switch::Off || compiler::is_refused() || compiler::level_of_kernels(tuning.isa).is_none() {
         return None;
     }
     // Of an array without elements there is no nearest one.

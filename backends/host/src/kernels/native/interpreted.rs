@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use smallvec::SmallVec;
 use stridewise_core::backend::Finding;
 
-use super::{Asked, NATIVE_VARIABLE, Stretch};
+use super::{Asked, NATIVE_VARIABLE, PERF_VARIABLE, Stretch};
 
 /// There is none.
 #[derive(Clone)]
@@ -28,6 +28,7 @@ pub(in super::super) fn stretches(_: &Asked<'_>) -> SmallVec<[Stretch; 1]> {
 }
 
 /// What the doctor says of compiled code.
-pub(crate) fn finding() -> Finding {
-    Finding::fine(NATIVE_VARIABLE, "this build compiles no programs and no kernels")
+pub(crate) fn findings() -> [Finding; 2] {
+    [NATIVE_VARIABLE, PERF_VARIABLE]
+        .map(|variable| Finding::fine(variable, "this build compiles no programs and no kernels"))
 }

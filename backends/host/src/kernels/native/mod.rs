@@ -20,11 +20,14 @@ use crate::simd::Isa;
 use compiled::Function;
 #[cfg(all(feature = "native", target_arch = "x86_64", unix))]
 pub(crate) use compiled::compiler;
-pub(crate) use compiled::finding;
+pub(crate) use compiled::findings;
 pub(super) use compiled::stretches;
 
 /// Turns compiled code off, where it is 0.
 pub(crate) const NATIVE_VARIABLE: &str = "STRIDEWISE_NATIVE";
+
+/// Has functions named in a map for profilers, where it is 1.
+pub(crate) const PERF_VARIABLE: &str = "STRIDEWISE_PERF_MAP";
 
 /// Operands of a stretch at most.
 const MOST_OPERANDS: usize = 32;

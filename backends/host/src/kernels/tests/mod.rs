@@ -412,3 +412,14 @@ pub(super) fn untouched(before: &Array, after: &Array, dims: &[usize]) {
     }
     assert_eq!(a.bytes(), b.bytes(), "bytes beside the output were written");
 }
+
+/// The seeds of random cases: so many, or as the environment says, by a number or a range.
+pub(crate) fn cases(few: u64) -> std::ops::Range<u64> {
+    let number = |text: &str| text.trim().parse().ok();
+    let given = std::env::var("STRIDEWISE_NATIVE_CASES").ok();
+    let given = given.and_then(|text| match text.split_once("..") {
+        Some((first, end)) => Some(number(first)?..number(end)?),
+        None => Some(0..number(&text)?),
+    });
+    given.unwrap_or(0..few)
+}

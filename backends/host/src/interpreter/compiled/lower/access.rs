@@ -173,7 +173,9 @@ impl Lower<'_> {
         let number = object.number();
         let mut axes = Vec::new();
         for &index in indices {
-            if self.shape(index) == Shape::Lanes && !near.contains_key(&index.number()) {
+            let number = index.number();
+            let known = near.contains_key(&number) || self.even.contains_key(&number);
+            if self.shape(index) == Shape::Lanes && !known {
                 self.in_memory(index)?;
             }
         }
@@ -182,6 +184,10 @@ impl Lower<'_> {
             let stride = self.out.layout.given(Given::Stride(number, axis));
             if let Some(index) = near.get(&index.number()) {
                 axes.push(Axis { index: *index, last, stride });
+                continue;
+            }
+            if let Some(&[first, step]) = self.even.get(&index.number()) {
+                axes.push(Axis { index: Index::Even { first, step }, last, stride });
                 continue;
             }
             let (cell, kind) = (self.cell(index)?, stored(self.form.dtype(index))?);

@@ -3,7 +3,7 @@
 use stridewise_core::backend::{ElementsFn, SAME};
 use stridewise_core::kernel::Value;
 use stridewise_core::{Dtype, DtypeKind, Op};
-use stridewise_native::{Cell, Index, Place, Scalar as Number};
+use stridewise_native::{Cell, Index, Kind, Place, Scalar as Number};
 
 use super::{Done, Kept, Lower, has, stored};
 use crate::interpreter::compiled::Call;
@@ -41,6 +41,7 @@ impl Lower<'_> {
                 return Ok(());
             }
             Shape::Lanes if self.note_guard(value, op, operands)? => return Ok(()),
+            Shape::Lanes if self.go_evenly(value, op, operands)? => return Ok(()),
             Shape::Lanes => self.keep_near(value, op, operands)?,
         }
         let mut current = smallvec::SmallVec::<[stridewise_native::Value; 3]>::new();
@@ -90,6 +91,44 @@ impl Lower<'_> {
         Ok(())
     }
 
+    /// Notes lanes that go on by equal steps which are no constants (`offset * (2 * j + 1) - 1`): who takes them for an index needs
+    /// none of them. Whether they do.
+    fn go_evenly(&mut self, value: Value, op: Op, operands: &[Value]) -> Done<bool> {
+        let (&[x, y], Op::Add | Op::Subtract | Op::Multiply, Dtype::I64, None) =
+            (operands, op, self.form.dtype(value), self.out.layout.rows)
+        else {
+            return Ok(false);
+        };
+        // The first lane's number, and the step where there is one.
+        let mut known = [(Cell(0), None); 2];
+        for (known, operand) in known.iter_mut().zip([x, y]) {
+            *known = match (self.even.get(&operand.number()).copied(), self.shape(operand)) {
+                (Some([first, step]), _) => (first, Some(step)),
+                (None, Shape::One) => (self.cell(operand)?, None),
+                (None, Shape::Follow { item, .. }) => {
+                    let step = self.out.layout.given(Given::Bits(i64::from(item).cast_unsigned()));
+                    (self.cell(operand)?, Some(step))
+                }
+                (None, Shape::Lanes) => return Ok(false),
+            };
+        }
+        let zero = self.out.layout.given(Given::Bits(0));
+        let (op, of, by) = match (op, known) {
+            (Op::Multiply, [(_, Some(step)), (factor, None)] | [(factor, None), (_, Some(step))]) => {
+                (Number::Multiply, step, factor)
+            }
+            (Op::Add, [(_, x), (_, y)]) => (Number::Add, x.unwrap_or(zero), y.unwrap_or(zero)),
+            (Op::Subtract, [(_, x), (_, y)]) => (Number::Subtract, x.unwrap_or(zero), y.unwrap_or(zero)),
+            _ => return Ok(false),
+        };
+        let [first, step] = [self.out.layout.one(), self.out.layout.one()];
+        self.out.routine.scalar(op, Kind::I64, first, known[0].0, known[1].0);
+        self.out.routine.scalar(op, Kind::I64, step, of, by);
+        self.even.insert(value.number(), [first, step]);
+        self.values[value.number()] = Kept { alive: true, ..Kept::default() };
+        Ok(true)
+    }
+
     /// Notes a number that follows the ids, kept between bounds: who takes it for an index needs no lanes of it.
     fn keep_near(&mut self, value: Value, op: Op, operands: &[Value]) -> Done {
         let (&[x, y], Op::Minimum | Op::Maximum, Dtype::I32 | Dtype::I64) =
@@ -124,6 +163,7 @@ impl Lower<'_> {
             Shape::Follow { item, row } => (item, row),
             _ => (0, 0),
         };
+        self.out.edges |= step != 0;
         Ok(Index::Near { first, step, row, half, bounds })
     }
 

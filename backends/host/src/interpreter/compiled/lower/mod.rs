@@ -157,6 +157,8 @@ pub(super) struct Lowered {
     pub(super) calls: Vec<Call>,
     /// Why it stops, by what the routine answers less 1.
     pub(super) stops: Vec<Stop>,
+    /// Whether something that is more from item to item is kept between bounds.
+    pub(super) edges: bool,
 }
 
 pub(super) struct Lower<'a> {
@@ -181,6 +183,8 @@ pub(super) struct Lower<'a> {
     outs: Vec<Out>,
     /// Numbers that follow the ids, kept between bounds.
     near: HashMap<usize, Index>,
+    /// Lanes that go on by equal steps which are numbers: the first lane's, and the step. They are computed where lanes are needed.
+    even: HashMap<usize, [Cell; 2]>,
     /// Conditions that are computed where branches ask for them, and what those are made of that have been come to.
     guards: HashSet<usize>,
     terms: HashMap<usize, Vec<Term>>,
@@ -219,6 +223,7 @@ pub(super) fn lower(
             layout,
             calls: Vec::new(),
             stops: Vec::new(),
+            edges: false,
         },
         values: vec![Kept::default(); form.values.len()],
         variables: Vec::new(),
@@ -232,6 +237,7 @@ pub(super) fn lower(
         masks: Vec::new(),
         outs: Vec::new(),
         near: HashMap::new(),
+        even: HashMap::new(),
         guards: guards::guards(form, shapes),
         terms: HashMap::new(),
         fewer: 0,
@@ -314,7 +320,7 @@ impl Lower<'_> {
         for number in std::mem::take(&mut self.touched) {
             let Kept { cell, current: Some(value), alive, .. } = self.values[number] else { continue };
             self.values[number].current = None;
-            if alive && cell.is_none() {
+            if alive && cell.is_none() && !self.even.contains_key(&number) {
                 let cell = self.out.layout.lanes(self.form.values[number].size());
                 self.values[number].cell = Some(cell);
                 self.values[number].owned = true;
@@ -371,8 +377,15 @@ impl Lower<'_> {
             return Ok(current);
         }
         let kind = stored(self.form.values[number])?;
+        let even = self.even.get(&number).filter(|_| self.values[number].cell.is_none()).copied();
         let current = if let Some(scalar) = self.shapes.constants[number] {
             has(self.builder.get_mut().constant(kind, bits(scalar)))?
+        } else if let Some([first, step]) = even {
+            let [first, step] = [self.load(Place::One(first), kind)?, self.load(Place::One(step), kind)?];
+            let lanes = self.load(Place::Lanes(self.out.layout.counts[1]), kind)?;
+            let builder = self.builder.get_mut();
+            let further = has(builder.multiply(lanes, step))?;
+            has(builder.add(first, further))?
         } else {
             let cell = self.cell(value)?;
             match self.shape(value) {
@@ -425,6 +438,9 @@ impl Lower<'_> {
         for value in self.kernel.ends_at(statement) {
             let kept = &mut self.values[value.number()];
             kept.alive = false;
+            if let Some(cells) = self.even.remove(&value.number()) {
+                self.released.extend(cells.map(|cell| (cell, 0)));
+            }
             if let (Some(cell), true) = (kept.cell.take(), std::mem::take(&mut kept.owned)) {
                 let lanes = self.shapes.values[value.number()] == Shape::Lanes;
                 let size = if lanes { self.form.values[value.number()].size() } else { 0 };
@@ -436,6 +452,13 @@ impl Lower<'_> {
     /// The place of a value of lanes in memory.
     fn in_memory(&mut self, value: Value) -> Done<Cell> {
         if self.values[value.number()].cell.is_none() {
+            if self.even.contains_key(&value.number()) {
+                let (current, size) = (self.current(value)?, self.form.dtype(value).size());
+                let cell = self.out.layout.lanes(size);
+                self.store(Place::Lanes(cell), current)?;
+                let kept = &mut self.values[value.number()];
+                (kept.cell, kept.owned) = (Some(cell), true);
+            }
             self.flush()?;
         }
         has(self.values[value.number()].cell)

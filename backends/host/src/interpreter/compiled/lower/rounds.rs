@@ -153,7 +153,19 @@ impl<'a> Body<'a> {
             return self.builder.get_mut().constant(kind, bits(scalar));
         }
         let shape = lower.shape(value);
-        let current = if shape == Shape::Lanes {
+        let even = lower.even.get(&number).filter(|_| lower.values[number].cell.is_none());
+        let current = if let Some(&[first, step]) = even {
+            let places = [Place::One(first), Place::One(step), Place::Lanes(lower.out.layout.counts[1])];
+            let mut operands = [0; 3];
+            for (operand, place) in operands.iter_mut().zip(places) {
+                *operand = self.operand(Wanted::At(place))?;
+            }
+            let builder = self.builder.get_mut();
+            let (first, step) = (builder.uniform(operands[0], kind)?, builder.uniform(operands[1], kind)?);
+            let lanes = builder.load(operands[2], kind)?;
+            let further = builder.multiply(lanes, step)?;
+            builder.add(first, further)?
+        } else if shape == Shape::Lanes {
             let operand = self.operand(Wanted::At(Place::Lanes(lower.values[number].cell?)))?;
             self.builder.get_mut().load(operand, kind)?
         } else {

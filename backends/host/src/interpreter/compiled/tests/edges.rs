@@ -449,3 +449,101 @@ fn a_system_that_forbids_code_is_obeyed() {
     }
     assert_eq!(compile(&kernel, &tuning).err(), Some(Unsupported::Refused));
 }
+
+/// Indices that go on by a step which is an argument: forwards, backwards, not at all, and so far that products wrap; for elements that
+/// are read and written, as numbers, in a loop, and where the first lanes alone are active.
+#[test]
+fn steps_that_are_arguments() {
+    let kernel = build("steps", 1, |k| {
+        let (x, out) = (k.global("x", Dtype::I32, 1, false)?, k.global("out", Dtype::I64, 1, true)?);
+        let y = k.global("y", Dtype::I64, 1, true)?;
+        let (step, first) = (k.scalar("step", Dtype::I64)?, k.scalar("first", Dtype::I64)?);
+        let i = k.index(Global, Id(0))?;
+        let at = k.binary(Op::Multiply, step, i)?;
+        let at = k.binary(Op::Add, at, first)?;
+        let value = k.load(x, [at])?;
+        let value = k.cast(value, Dtype::I64)?;
+        let back = k.binary(Op::Subtract, first, at)?;
+        let sum = k.variable("sum", Dtype::I64)?;
+        k.set(sum, back)?;
+        let round = k.for_(0_i64, 3_i64, 1_i64)?;
+        let further = k.binary(Op::Add, at, round)?;
+        let next = k.load(x, [further])?;
+        let next = k.cast(next, Dtype::I64)?;
+        let next = k.binary(Op::Add, next, at)?;
+        let next = k.binary(Op::Add, next, sum)?;
+        k.set(sum, next)?;
+        k.end()?;
+        let few = k.binary(Op::Less, i, 37_i64)?;
+        k.if_(few)?;
+        let own = k.load(x, [back])?;
+        let own = k.cast(own, Dtype::I64)?;
+        k.store(y, [at], own)?;
+        k.end()?;
+        let value = k.binary(Op::Add, value, sum)?;
+        k.store(out, [i], value)
+    });
+    let steps = [1, 2, -1, -3, 7, 1 << 31, -(1 << 31), 1 << 40, i64::MAX, i64::MIN];
+    for len in [1, 7, 64, 129, 600] {
+        for step in steps {
+            for first in [0, 5, 599, -1, i64::MIN] {
+                let given = [
+                    ints(600, |i| i as i32 * 3 - 7),
+                    Given::Array(Array::new(Dtype::I64, &[len], |_| Scalar::I64(-1))),
+                    Given::Array(Array::new(Dtype::I64, &[300], |_| Scalar::I64(-2))),
+                    Given::Scalar(Scalar::I64(step)),
+                    Given::Scalar(Scalar::I64(first)),
+                ];
+                same(&kernel, &NdRange::of(&[len]), &given, &format!("{len} by {step} from {first}"));
+            }
+        }
+    }
+}
+
+/// The ends of rows are gangs of their own where indices are kept between bounds.
+#[test]
+fn rows_of_every_length_with_bounds() {
+    let kernel = build("bounds", 2, |k| {
+        let (x, out) = (k.global("x", Dtype::I32, 2, false)?, k.global("out", Dtype::I32, 2, true)?);
+        let (i, j, last) = (k.index(Global, Id(0))?, k.index(Global, Id(1))?, k.extent(x, 1)?);
+        let last = k.binary(Op::Subtract, last, 1_i64)?;
+        let sum = k.variable("sum", Dtype::I32)?;
+        k.set(sum, 0)?;
+        let round = k.for_(-3_i64, 4_i64, 1_i64)?;
+        let at = k.binary(Op::Add, j, round)?;
+        let at = k.binary(Op::Maximum, at, 0_i64)?;
+        let at = k.binary(Op::Minimum, at, last)?;
+        let element = k.load(x, [i, at])?;
+        let next = k.binary(Op::Multiply, sum, 5)?;
+        let next = k.binary(Op::Add, next, element)?;
+        k.set(sum, next)?;
+        k.end()?;
+        k.store(out, [i, j], sum)
+    });
+    for len in [1, 31, 64, 127, 128, 129, 135, 136, 300, 544, 545, 4096 + 130] {
+        let array = || {
+            let element = |i: usize| Scalar::I32((i as i32).wrapping_mul(0x9e37_79b9_u32 as i32));
+            Given::Array(Array::new(Dtype::I32, &[2, len], element))
+        };
+        same(&kernel, &NdRange::of(&[2, len]), &[array(), array()], &format!("rows of {len}"));
+    }
+}
+
+/// Kernels are named in the map for profilers.
+#[test]
+fn kernels_are_named_for_profilers() {
+    if !compiler::perf::is_inside() {
+        if tunings().next().is_some() {
+            let text = compiler::perf::of_a_process("1").unwrap();
+            assert!(text.contains(" stridewise::kernel::of_a_map[avx"), "{text}");
+        }
+        return;
+    }
+    let kernel = build("of a map", 1, |k| {
+        let a = k.global("a", Dtype::I32, 1, true)?;
+        let i = k.index(Global, Id(0))?;
+        k.store(a, [i], 1)
+    });
+    let tuning = tunings().next().unwrap();
+    launch(&kernel, &NdRange::of(&[300]), &[ints(300, |i| i as i32)], &tuning, Switch::Always).unwrap();
+}

@@ -77,7 +77,7 @@ impl Array {
 }
 
 fn tunings() -> impl Iterator<Item = Tuning> {
-    let isas = Isa::available().iter().copied().filter(|&isa| compiler::level(isa).is_some());
+    let isas = Isa::available().iter().copied().filter(|&isa| compiler::level_of_kernels(isa).is_some());
     isas.flat_map(|isa| [1, 3].map(|threads| Tuning { isa, threads, last_cache_bytes: 1 << 25 }))
 }
 

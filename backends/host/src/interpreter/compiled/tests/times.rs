@@ -92,6 +92,30 @@ fn jacobi() -> Kernel {
     })
 }
 
+/// Along rows, the sum of thirteen neighbours with weights; beyond the ends the last element counts.
+fn blurred() -> Kernel {
+    build("blurred rows", 2, |k| {
+        let (x, out) = (k.global("x", Dtype::F32, 2, false)?, k.global("out", Dtype::F32, 2, true)?);
+        let weights: Vec<Scalar> = (0..13).map(|i| Scalar::F32(i as f32 / 13.0)).collect();
+        let weights = k.constant_array("weights", &[13], &weights)?;
+        let (i, j, last) = (k.index(Global, Id(0))?, k.index(Global, Id(1))?, k.extent(x, 1)?);
+        let last = k.binary(Op::Subtract, last, 1_i64)?;
+        let sum = k.variable("sum", Dtype::F32)?;
+        k.set(sum, 0.0_f32)?;
+        let round = k.for_(0_i64, 13_i64, 1_i64)?;
+        let at = k.binary(Op::Add, j, round)?;
+        let at = k.binary(Op::Subtract, at, 6_i64)?;
+        let at = k.binary(Op::Maximum, at, 0_i64)?;
+        let at = k.binary(Op::Minimum, at, last)?;
+        let (weight, element) = (k.load(weights, [round])?, k.load(x, [i, at])?);
+        let term = k.binary(Op::Multiply, weight, element)?;
+        let next = k.binary(Op::Add, sum, term)?;
+        k.set(sum, next)?;
+        k.end()?;
+        k.store(out, [i, j], sum)
+    })
+}
+
 /// A window of 5 × 5 elements, of groups of 16 × 16 items that bring a tile with a border to local memory.
 fn windows() -> Kernel {
     build("windows", 2, |k| {
@@ -179,6 +203,12 @@ fn times_of_kernels() {
             vec![floats(Dtype::F64, &[700, 700]), floats(Dtype::F64, &[700, 700])],
         ),
         (
+            "blurred rows 2048²",
+            blurred(),
+            NdRange::of(&[2048, 2048]),
+            vec![floats(Dtype::F32, &[2048, 2048]), floats(Dtype::F32, &[2048, 2048])],
+        ),
+        (
             "windows 1024²",
             windows(),
             NdRange::in_groups(&[1024, 1024], &[16, 16]),
@@ -214,8 +244,11 @@ fn times_of_kernels() {
         ),
     ];
     let only = std::env::var("STRIDEWISE_TIMES").ok();
+    // Of several names, by commas.
+    let is_asked =
+        |name: &str| only.as_ref().is_none_or(|only| only.split(',').any(|part| name.contains(part)));
     for (name, kernel, range, given) in rows {
-        if only.as_ref().is_some_and(|only| !name.contains(only.as_str())) {
+        if !is_asked(name) {
             continue;
         }
         for tuning in tunings().filter(|tuning| tuning.threads == 1) {

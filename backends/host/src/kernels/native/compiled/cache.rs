@@ -87,17 +87,13 @@ pub(crate) fn switch() -> Switch {
     })
 }
 
-/// Whether processors that have AVX-512 run code of it, where the environment does not say so, rather than that of AVX2, which they
-/// have, too.
-const WIDE: bool = cfg!(test);
-
-/// Whether code is of AVX-512 where the processor has it.
-pub(super) fn is_wide() -> bool {
-    static IS_WIDE: OnceLock<bool> = OnceLock::new();
+/// Whether code is of AVX-512 where the processor has it, as the environment says.
+pub(super) fn is_wide() -> Option<bool> {
+    static IS_WIDE: OnceLock<Option<bool>> = OnceLock::new();
     *IS_WIDE.get_or_init(|| match std::env::var(NATIVE_VARIABLE).as_deref() {
-        Ok("avx2") => false,
-        Ok("avx512") => true,
-        _ => WIDE,
+        Ok("avx2") => Some(false),
+        Ok("avx512") => Some(true),
+        _ => None,
     })
 }
 

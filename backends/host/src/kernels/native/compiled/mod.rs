@@ -1,6 +1,7 @@
 //! The compiler, the functions that it made, and what decides for it.
 
 mod cache;
+pub(crate) mod perf;
 #[cfg(test)]
 mod tests;
 pub(crate) mod trace;
@@ -10,12 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use smallvec::SmallVec;
-use stridewise_core::backend::{Arg, Finding, MAX_STEPS, ProgramStep};
+use stridewise_core::backend::{Arg, Finding, MAX_STEPS, Program, ProgramStep};
 use stridewise_core::{Dtype, Op};
 use stridewise_native::{Builder, Code, LEAST_STREAMED, Level, Refused, Value, compile};
 
 use super::super::moving::space::Access;
-use super::{Asked, MOST_OPERANDS, NATIVE_VARIABLE, Stretch};
+use super::{Asked, MOST_OPERANDS, NATIVE_VARIABLE, PERF_VARIABLE, Stretch};
 use crate::simd::Isa;
 use cache::{Key, Switch};
 
@@ -24,7 +25,7 @@ pub(crate) mod compiler {
     #[cfg(test)]
     pub(crate) use super::cache::forced;
     pub(crate) use super::cache::{Switch, is_refused, refuse, switch};
-    pub(crate) use super::{level, trace};
+    pub(crate) use super::{level_of_kernels, perf, trace};
 }
 
 /// By how many picoseconds a step takes less for an element, where it is compiled; and how many of them pay for what takes half as long to
@@ -77,13 +78,28 @@ impl Function {
     }
 }
 
+/// Whether processors that have AVX-512 run code of it, where the environment does not say so, rather than that of AVX2, which they
+/// have, too: programs, and kernels.
+const WIDE: bool = cfg!(test);
+const WIDE_KERNELS: bool = true;
+
 /// As the compiler names a level; it has none of the lowest.
-pub(crate) fn level(isa: Isa) -> Option<Level> {
+fn level_of(isa: Isa, wide: bool) -> Option<Level> {
     match isa {
         Isa::Scalar => None,
-        Isa::Avx512 if cache::is_wide() => Some(Level::Avx512),
+        Isa::Avx512 if cache::is_wide().unwrap_or(wide) => Some(Level::Avx512),
         Isa::Avx2 | Isa::Avx512 => Some(Level::Avx2),
     }
+}
+
+/// The level that programs are compiled to.
+fn level(isa: Isa) -> Option<Level> {
+    level_of(isa, WIDE)
+}
+
+/// The level that kernels are compiled to.
+pub(crate) fn level_of_kernels(isa: Isa) -> Option<Level> {
+    level_of(isa, WIDE_KERNELS)
 }
 
 /// Whether the compiler has a step; known after the first question.
@@ -220,7 +236,18 @@ fn build(
     stream: bool,
 ) -> Result<Code, Refused> {
     let form = form(asked, level, members, once, (reads, writes)).ok_or(Refused::Size)?;
-    compile(&form, stream)
+    let code = compile(&form, stream)?;
+    perf::note(code.addresses(), || name(asked.program, members, level, stream));
+    Ok(code)
+}
+
+/// A function's name for profilers: its steps, and what they are computed in.
+fn name(program: &Program, members: u32, level: Level, stream: bool) -> String {
+    let mut steps = program.steps().iter().enumerate().filter(|&(s, _)| members >> s & 1 == 1);
+    let names: Vec<&str> = steps.clone().map(|(_, step)| step.op.name()).collect();
+    let dtype = steps.next_back().map_or("", |(_, step)| step.dtype.name());
+    let past = if stream { ",past_caches" } else { "" };
+    format!("stridewise::program::{}[{dtype},{}{past}]", names.join("."), level.name())
 }
 
 /// The form of some steps: operands are what they read, then what is written.
@@ -264,7 +291,11 @@ fn form(
 }
 
 /// What the doctor says of compiled code.
-pub(crate) fn finding() -> Finding {
+pub(crate) fn findings() -> [Finding; 2] {
+    [finding(), Finding::of_switch(PERF_VARIABLE, "the map of machine code for profilers, in /tmp")]
+}
+
+fn finding() -> Finding {
     let value = std::env::var_os(NATIVE_VARIABLE);
     let value = value.as_deref().map(|value| value.to_string_lossy());
     if cache::is_refused() {

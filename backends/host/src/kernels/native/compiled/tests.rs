@@ -7,7 +7,7 @@ use stridewise_core::{
 
 use super::super::super::tests::fenced::Fenced;
 use super::super::super::tests::random::{self, long_program};
-use super::super::super::tests::{Rng, canonical, execute, specials, value};
+use super::super::super::tests::{Rng, canonical, cases, execute, specials, value};
 use super::*;
 
 /// Elements of a dtype in memory of their own.
@@ -78,6 +78,18 @@ fn run_to_columns(
     };
     cache::forced(switch, || execute(&plan, isa, 1, 1 << 25));
     outputs
+}
+
+/// Computes a product and a sum by code of AVX2.
+pub(super) fn compute_a_program() {
+    let mut p = ProgramBuilder::new();
+    let [x, y] = [(); 2].map(|()| p.input(Dtype::F32).unwrap());
+    let product = p.push(Op::Multiply, &[x, y]).unwrap();
+    let sum = p.push(Op::Add, &[product, y]).unwrap();
+    p.output(sum).unwrap();
+    let columns = [2.0, 3.0].map(|number| Column::filled(Dtype::F32, 40, |_| Scalar::F32(number)));
+    let results = run(&p.finish().unwrap(), &columns, 0, 40, Isa::Avx2, Switch::Always);
+    assert_eq!(results[0][39], canonical(Scalar::F32(9.0)));
 }
 
 fn levels() -> impl Iterator<Item = Isa> {
@@ -200,16 +212,11 @@ fn remainders_have_one_nan_between_compiled_steps() {
     }
 }
 
-/// How many random programs: more, where the environment says so.
-fn cases(few: u64) -> u64 {
-    std::env::var("STRIDEWISE_NATIVE_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(few)
-}
-
 /// Random programs, compiled and interpreted, before fences; some steps cannot be compiled, and split the program.
 #[test]
 fn random_programs_compiled_and_interpreted() {
     let mut stretched = 0;
-    for seed in 0..cases(600) {
+    for seed in cases(600) {
         let mut rng = Rng(seed);
         let program = long_program(&mut rng);
         let len = match rng.below(4) {
@@ -249,14 +256,14 @@ fn random_programs_compiled_and_interpreted() {
         }
     }
     // Most have something to compile.
-    let all = cases(600) as usize * levels().count();
+    let all = cases(600).count() * levels().count();
     assert!(stretched * 2 > all, "{stretched} of {all}");
 }
 
 /// Random programs over random layouts, with several threads and past the caches, against the oracle.
 #[test]
 fn random_programs_over_layouts_and_the_oracle() {
-    for seed in 0..cases(300) {
+    for seed in cases(300) {
         let mut rng = Rng(seed ^ 0x5eed);
         let program = random::program(&mut rng);
         let dims: Vec<usize> = match rng.below(4) {
