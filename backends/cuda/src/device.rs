@@ -280,6 +280,8 @@ impl CudaDevice {
         limits.max_work_group_size = max_group;
         limits.vector_bytes = 16;
         limits.last_cache_bytes = number(attribute::L2_CACHE_SIZE)?;
+        let target = kernels::target(limits.compute_units, max_group, local_bytes);
+        user::limit_private_memory(limits, &target);
         let shared_memory = if managed { UsmSupport::Native } else { UsmSupport::Absent };
         info.usm = [UsmSupport::Native, UsmSupport::Native, shared_memory];
 
@@ -309,7 +311,7 @@ impl CudaDevice {
             clock: Clock::default(),
             capability,
             max_group,
-            target: kernels::target(info.limits.compute_units, max_group, local_bytes),
+            target,
             spare: Arc::default(),
             streams: Mutex::default(),
             lost: OnceLock::new(),

@@ -341,14 +341,9 @@ impl OpenClDevice {
         limits.compute_units = target.compute_units;
         limits.global_memory_bytes = known(id.global_mem_size())?;
         limits.local_memory_bytes = known(id.local_mem_size())?;
-        limits.private_memory_bytes = match target.cpu {
-            true => stack_bytes() / 2,
-            false => PRIVATE_ITEM_BYTES * target.max_group as u64,
-        };
-        if !target.cpu {
-            let resident = RESIDENT_ITEMS * target.compute_units.max(1) as u64;
-            limits.private_item_bytes =
-                (limits.global_memory_bytes / 4 / resident).clamp(1, PRIVATE_ITEM_BYTES);
+        match target.cpu {
+            true => limits.private_memory_bytes = stack_bytes() / 2,
+            false => user::limit_private_memory(limits, &target),
         }
         limits.max_allocation_bytes = known(id.max_mem_alloc_size())?;
         limits.max_work_group_size = target.max_group;
@@ -543,13 +538,6 @@ impl Drop for DevicePart {
         }
     }
 }
-
-/// What an item has of private arrays on a device that is no processor: as much as CUDA's devices take, the least of those known.
-const PRIVATE_ITEM_BYTES: u64 = 1 << 19;
-/// Items that are on a compute unit at a time, the most of those known: a driver sets private arrays of all of them aside in the
-/// device's memory, however few a launch has. Where it cannot, the launch fails, and with it what the process does there
-/// afterwards; a quarter of the memory is there in all but odd cases.
-const RESIDENT_ITEMS: u64 = 2048;
 
 /// Bytes of the stack of a runtime's thread, as the system makes it. Runtimes on a processor have the private arrays of a whole group
 /// there, and beyond it is the end of the process; the language has no question for it.

@@ -9,8 +9,11 @@
 //! compare-and-exchange of five numbers. Products and convolution check each index of global memory against
 //! its array.
 
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
 use smallvec::SmallVec;
-use stridewise_core::backend::Support;
+use stridewise_core::backend::{Limits, Support};
 use stridewise_core::kernel::{
     Kernel, KernelArgument, KernelLaunch, LaunchOptions, Memory, Parameter, StatementKind, failed_assertion,
 };
@@ -21,6 +24,20 @@ use crate::emit::user::{self, Known, Variant};
 
 /// What items say of the first assertion that was false: its number, from 1 on, and the global id of the item.
 pub type Report = [i64; 4];
+
+/// What an item has of private arrays on a device that is no processor: as much as CUDA's devices take, the least of those known.
+const PRIVATE_ITEM_BYTES: u64 = 1 << 19;
+/// Items that are on a compute unit at a time, the most of those known: a driver sets private arrays of all of them aside in the
+/// device's memory, however few a launch has. Where it cannot, the launch fails, and with it what the process does there
+/// afterwards; a quarter of the memory is there in all but odd cases.
+const RESIDENT_ITEMS: u64 = 2048;
+
+/// Sets what items and groups have of private arrays on a device that is no processor, whose other limits are set.
+pub fn limit_private_memory(limits: &mut Limits, target: &Target) {
+    let resident = RESIDENT_ITEMS * target.compute_units.max(1) as u64;
+    limits.private_memory_bytes = PRIVATE_ITEM_BYTES * target.max_group as u64;
+    limits.private_item_bytes = (limits.global_memory_bytes / 4 / resident).clamp(1, PRIVATE_ITEM_BYTES);
+}
 
 /// Whether a device runs a kernel.
 pub fn supports(kernel: &Kernel, target: &Target, options: LaunchOptions) -> Support {
@@ -66,7 +83,13 @@ pub fn work<'a>(launch: &'a KernelLaunch, target: &'a Target) -> Result<Work<'a>
     let mut arguments = SmallVec::new();
     let extents = signed(&space.global[axes.clone()]);
     arguments.push(layout(&extents, &extents));
+    let cuda = target.dialect.is_cuda();
     let mut objects = vec![Known::default(); form.objects.len()];
+    for (known, object) in objects.iter_mut().zip(&form.objects) {
+        // No text has more of them than such a number counts, nor has local memory.
+        known.narrow = cuda && !matches!(object.memory, Memory::Global { .. });
+    }
+    let shapes = cuda && SHAPES.takes(launch);
     let own_local = form.objects.iter().filter_map(|object| match &object.memory {
         Memory::Local { shape } => Some(shape.iter().product::<usize>() * object.dtype.size()),
         _ => None,
@@ -84,6 +107,7 @@ pub fn work<'a>(launch: &'a KernelLaunch, target: &'a Target) -> Result<Work<'a>
             KernelArgument::Array { ptr, shape, strides } => {
                 known.empty = shape.contains(&0);
                 known.unit = strides.last() == Some(&1);
+                known.narrow = cuda && is_narrow(shape, strides);
                 if !known.empty {
                     arguments.push(Argument::Memory(*ptr));
                 }
@@ -92,6 +116,7 @@ pub fn work<'a>(launch: &'a KernelLaunch, target: &'a Target) -> Result<Work<'a>
             KernelArgument::Local(shape) => {
                 let bytes = shape.iter().product::<usize>() * form.object(*object).dtype.size();
                 (known.empty, known.unit) = (bytes == 0, true);
+                known.shape = shapes.then(|| SmallVec::from_slice(shape));
                 local_bytes += bytes;
                 if bytes > 0 {
                     arguments.push(Argument::Local(bytes));
@@ -123,18 +148,18 @@ pub fn work<'a>(launch: &'a KernelLaunch, target: &'a Target) -> Result<Work<'a>
             "use smaller groups, or less local memory",
         ));
     }
-    if target.dialect.is_cuda() {
+    if cuda {
         arguments.extend(own_local.map(Argument::Local));
     }
     let partial = axes.clone().any(|axis| space.global[axis] % space.group[axis] != 0);
     let groups = axes.clone().rev().map(|axis| space.global[axis].div_ceil(space.group[axis]));
     let items = axes.clone().rev().map(|axis| space.group[axis]);
-    let flat = target.dialect.is_cuda() && is_flat(groups.clone(), items.clone());
+    let flat = cuda && is_flat(groups.clone(), items.clone());
     if flat {
         arguments.push(geometry(groups.clone(), items.clone())?);
     }
     let most_items = items.clone().product::<usize>().next_power_of_two().max(LEAST_BOUND);
-    let bound = if target.dialect.is_cuda() { most_items.min(CUDA_ITEMS[0]) } else { 0 };
+    let bound = if cuda { most_items.min(CUDA_ITEMS[0]) } else { 0 };
     let variant = Variant { partial, flat, bound, objects };
     let mut key = Key::new(Writer::User);
     // The number stands for the form, so that it is not compared.
@@ -142,7 +167,10 @@ pub fn work<'a>(launch: &'a KernelLaunch, target: &'a Target) -> Result<Work<'a>
     key.push(usize::from(partial) | usize::from(flat) << 1);
     key.push(bound);
     for known in &variant.objects {
-        key.push(usize::from(known.empty) | usize::from(known.unit) << 1);
+        let Known { empty, unit, narrow, shape } = known;
+        let flags = [*empty, *unit, *narrow, shape.is_some()];
+        key.push(flags.iter().rev().fold(0, |bits, &flag| bits << 1 | usize::from(flag)));
+        shape.iter().flatten().for_each(|&extent| key.push(extent));
     }
     let (mut global, mut local): (SmallVec<[usize; 3]>, SmallVec<[usize; 3]>) =
         (groups.zip(items.clone()).map(|(groups, items)| groups * items).collect(), items.collect());
@@ -157,6 +185,56 @@ pub fn work<'a>(launch: &'a KernelLaunch, target: &'a Target) -> Result<Work<'a>
         local,
         source: Box::new(move || user::text(&launch.kernel, target, &variant)),
     })
+}
+
+/// Whether the elements of an array, each with all that its place is made of, are counted by numbers of 32 bits.
+fn is_narrow(shape: &[usize], strides: &[isize]) -> bool {
+    let spans = shape.iter().zip(strides).map(|(&extent, stride)| extent.checked_mul(stride.unsigned_abs()));
+    let mut all = spans.chain(shape.iter().map(|&extent| Some(extent)));
+    let all = all.try_fold(0_usize, |sum, span| sum.checked_add(span?));
+    all.is_some_and(|all| all <= i32::MAX as usize)
+}
+
+/// Shapes of local memory that texts of one kernel have as numbers, at most; with others a launch takes the text to which they are
+/// arguments. So a loop over shapes compiles few.
+const SHAPES_OF_ONE: usize = 4;
+/// The same of all kernels: then the oldest ones are forgotten.
+const SHAPES_OF_ALL: usize = 256;
+
+/// The shapes of local memory that texts have as numbers: with them a compiler unrolls loops and checks no index that is in range.
+static SHAPES: Shapes = Shapes(Mutex::new(VecDeque::new()));
+
+/// Of kernels, by their numbers, all extents of what is given to a launch as local memory.
+struct Shapes(Mutex<VecDeque<(u64, SmallVec<[usize; 6]>)>>);
+
+impl Shapes {
+    /// Whether a launch has a text to which its local memory's extents are numbers.
+    fn takes(&self, launch: &KernelLaunch) -> bool {
+        let local = launch.arguments.iter().filter_map(|argument| match argument {
+            KernelArgument::Local(shape) => Some(shape),
+            _ => None,
+        });
+        self.take(launch.kernel.number(), local.flatten().copied().collect())
+    }
+
+    fn take(&self, kernel: u64, shape: SmallVec<[usize; 6]>) -> bool {
+        if shape.is_empty() {
+            return false;
+        }
+        // Nothing panics while the lock is held, so poison means nothing.
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.iter().any(|(of, has)| *of == kernel && *has == shape) {
+            return true;
+        }
+        if known.iter().filter(|(of, _)| *of == kernel).count() == SHAPES_OF_ONE {
+            return false;
+        }
+        if known.len() == SHAPES_OF_ALL {
+            known.pop_front();
+        }
+        known.push_back((kernel, shape));
+        true
+    }
 }
 
 /// Groups that a device of CUDA counts along an axis, and items of a group: the first axis is the fastest.
@@ -221,4 +299,34 @@ pub fn asserted(launch: &KernelLaunch, [number, item @ ..]: Report) -> Result<()
 /// Extents and strides, in a struct.
 fn layout(extents: &[isize], strides: &[isize]) -> Argument {
     Argument::longs(extents.iter().chain(strides).copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use smallvec::{SmallVec, smallvec};
+    use std::sync::Mutex;
+
+    use super::{SHAPES_OF_ALL, SHAPES_OF_ONE, Shapes, is_narrow};
+
+    #[test]
+    fn a_loop_over_shapes_of_local_memory_compiles_few() {
+        let shapes = Shapes(Mutex::default());
+        let taken = |kernel, extent: usize| shapes.take(kernel, smallvec![extent, 3]);
+        let of_one = (0..20).filter(|&extent| taken(7, extent)).count();
+        assert_eq!(of_one, SHAPES_OF_ONE);
+        assert!(taken(7, 0) && !taken(7, 19) && taken(8, 19));
+        assert!(!shapes.take(7, SmallVec::new()), "nothing to know");
+        for kernel in 100..100 + 2 * SHAPES_OF_ALL as u64 {
+            assert!(shapes.take(kernel, smallvec![1]));
+        }
+        assert_eq!(shapes.0.lock().unwrap().len(), SHAPES_OF_ALL);
+    }
+
+    #[test]
+    fn places_of_32_bits_are_those_whose_terms_have_as_many() {
+        assert!(is_narrow(&[1 << 15, (1 << 15) - 2], &[1 << 15, 1]));
+        assert!(!is_narrow(&[1 << 16, 1 << 15], &[1 << 15, 1]));
+        assert!(is_narrow(&[1 << 20, 4], &[-4, 1]) && !is_narrow(&[1 << 20, 4], &[-(1 << 12), 1]));
+        assert!(!is_narrow(&[usize::MAX, 2], &[isize::MAX, 0]) && !is_narrow(&[1 << 32], &[0]));
+    }
 }

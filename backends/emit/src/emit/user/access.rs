@@ -26,25 +26,30 @@ struct Place {
 impl<'w> Emitter<'_, 'w> {
     /// The extent of an object.
     pub(super) fn extent(&self, object: Object, axis: usize) -> String {
+        match self.shape(object) {
+            Some(shape) => format!("{}L", shape[axis]),
+            None => format!("l{}.e{axis}", object.number()),
+        }
+    }
+
+    /// The extents of an object that the text has as numbers.
+    fn shape(&self, object: Object) -> Option<&[usize]> {
         match self.object(object).0 {
             Memory::Local { shape } | Memory::Private { shape } | Memory::Constant { shape, .. } => {
-                format!("{}L", shape[axis])
+                Some(shape)
             }
-            _ => format!("l{}.e{axis}", object.number()),
+            _ => self.variant.objects[object.number()].shape.as_deref(),
         }
     }
 
     /// What an index along an axis is multiplied by; `None`: one.
     fn stride(&self, object: Object, axis: usize) -> Option<String> {
-        let memory = self.object(object).0;
         let number = object.number();
-        let last = axis + 1 == memory.ndim();
-        match memory {
-            Memory::Local { shape } | Memory::Private { shape } | Memory::Constant { shape, .. } => {
-                (!last).then(|| format!("{}L", shape[axis + 1..].iter().product::<usize>()))
-            }
-            _ if last && self.variant.objects[number].unit => None,
-            _ => Some(format!("l{number}.s{axis}")),
+        let last = axis + 1 == self.object(object).0.ndim();
+        match self.shape(object) {
+            Some(shape) => (!last).then(|| format!("{}L", shape[axis + 1..].iter().product::<usize>())),
+            None if last && self.variant.objects[number].unit => None,
+            None => Some(format!("l{number}.s{axis}")),
         }
     }
 
@@ -54,21 +59,35 @@ impl<'w> Emitter<'_, 'w> {
 
     fn place(&self, object: Object, indices: &[Value]) -> Place {
         let (mut inside, mut nearest, mut exact) = (Vec::new(), Vec::new(), Vec::new());
+        let narrow = self.variant.objects[object.number()].narrow;
         for (axis, &index) in indices.iter().enumerate() {
             let (index, extent) = (self.long(index), self.extent(object, axis));
-            let stride = self.stride(object, axis).map_or_else(String::new, |stride| format!(" * {stride}"));
-            exact.push(format!("({index}){stride}"));
+            let stride = self.stride(object, axis);
+            // Without a sign, products and sums go round as those of 32 bits with one do.
+            let term = |index: &str| match (narrow, &stride) {
+                (true, None) => format!("(uint)({index})"),
+                (true, Some(stride)) => format!("(uint)({index}) * (uint)({stride})"),
+                (false, None) => format!("({index})"),
+                (false, Some(stride)) => format!("({index}) * {stride}"),
+            };
+            exact.push(term(&index));
             match (constant(&index), constant(&extent)) {
-                (Some(index), Some(extent)) if (0..extent).contains(&index) => {
-                    nearest.push(format!("({index}L){stride}"));
+                (Some(constant), Some(extent)) if (0..extent).contains(&constant) => {
+                    nearest.push(term(&index))
                 }
                 _ => {
-                    nearest.push(format!("clamp({index}, 0L, {extent} - 1L){stride}"));
+                    nearest.push(term(&match narrow {
+                        true => format!("sw_near({index}, {extent})"),
+                        false => format!("clamp({index}, 0L, {extent} - 1L)"),
+                    }));
                     inside.push(format!("((ulong)({index}) < (ulong)({extent}))"));
                 }
             }
         }
-        let element = |terms: &[String]| format!("o{}[{}]", object.number(), terms.join(" + "));
+        let element = |terms: &[String]| match narrow {
+            true => format!("o{}[(int)({})]", object.number(), terms.join(" + ")),
+            false => format!("o{}[{}]", object.number(), terms.join(" + ")),
+        };
         Place {
             inside: (!inside.is_empty()).then(|| inside.join(" & ")),
             nearest: element(&nearest),

@@ -15,6 +15,7 @@ mod together;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use smallvec::SmallVec;
 use stridewise_core::kernel::{
     AtomicOp, Coordinate, Expression, Fence, Form, Kernel, Level, Memory, MemoryOrder, MemoryScope, Object,
     Parameter, Part, Statement, StatementKind, Value, Variable,
@@ -47,12 +48,16 @@ pub(crate) struct Variant {
 }
 
 /// What is known of the memory that a launch gives to an object.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Known {
     /// It has no elements.
     pub(crate) empty: bool,
     /// Along its last axis, elements lie side by side.
     pub(crate) unit: bool,
+    /// The place of an element, and what it is made of, is a number of 32 bits.
+    pub(crate) narrow: bool,
+    /// Extents that the text has as numbers; else they are arguments.
+    pub(crate) shape: Option<SmallVec<[usize; 3]>>,
 }
 
 /// Whether a device can compute a kernel.
@@ -149,6 +154,9 @@ pub(crate) fn text(kernel: &Kernel, target: &Target, variant: &Variant) -> Strin
         text.push_str("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n");
     }
     text.push_str(ROUNDS);
+    if variant.objects.iter().any(|known| known.narrow) {
+        text.push_str(NEAR);
+    }
     for ndim in layouts(kernel.form()) {
         text.push_str(&layout_type(ndim));
     }
@@ -190,6 +198,14 @@ static inline ulong sw_rounds_long(const long start, const long end, const long 
 static inline ulong sw_rounds_ulong(const ulong start, const ulong end, const ulong step)
 {
     return step > 0UL && start < end ? (end - start - 1UL) / step + 1UL : 0UL;
+}
+";
+
+/// An index along an axis, or the nearest one, where that is a number of 32 bits.
+const NEAR: &str = "\
+static inline int sw_near(const long index, const long extent)
+{
+    return index < 0L ? 0 : index < extent ? (int)index : (int)(extent - 1L);
 }
 ";
 
