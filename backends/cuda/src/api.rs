@@ -44,6 +44,9 @@ table! {
         push_context = cuCtxPushCurrent_v2(context: RawContext);
         pop_context = cuCtxPopCurrent_v2(context: *mut RawContext);
 
+        can_reach = cuDeviceCanAccessPeer(can: *mut c_int, device: RawDevice, peer: RawDevice);
+        reach = cuCtxEnablePeerAccess(peer: RawContext, flags: c_uint);
+
         memory_info = cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
         allocate = cuMemAlloc_v2(pointer: *mut usize, bytes: usize);
         free = cuMemFree_v2(pointer: usize);
@@ -69,6 +72,7 @@ table! {
         create_stream = cuStreamCreate(stream: *mut RawStream, flags: c_uint);
         destroy_stream = cuStreamDestroy_v2(stream: RawStream);
         synchronize_stream = cuStreamSynchronize(stream: RawStream);
+        query_stream = cuStreamQuery(stream: RawStream);
         wait_event = cuStreamWaitEvent(stream: RawStream, event: RawEvent, flags: c_uint);
         launch_host = cuLaunchHostFunc(stream: RawStream, function: HostFunction, argument: *mut c_void);
 
@@ -135,6 +139,7 @@ pub(crate) mod device {
 /// Attributes of pointers (`CUpointer_attribute`), and sorts of memory (`CUmemorytype`).
 pub(crate) mod pointer {
     use std::ffi::c_int;
+    pub(crate) const CONTEXT: c_int = 1;
     pub(crate) const MEMORY_TYPE: c_int = 2;
     pub(crate) const IS_MANAGED: c_int = 8;
     pub(crate) const DEVICE_ORDINAL: c_int = 9;

@@ -45,7 +45,7 @@ impl Native {
         Self { stream: Arc::clone(stream), ticket: stream.issue(), marker: OnceLock::new(), stamps }
     }
 
-    /// The event behind it; the context is the calling thread's.
+    /// The event behind it.
     pub(crate) fn end(&self) -> Result<&Arc<Marker>, Refused> {
         if let Some(marker) = self.marker.get() {
             return Ok(marker);
@@ -54,13 +54,16 @@ impl Native {
         Ok(self.marker.get_or_init(|| marker))
     }
 
-    /// Whether the command has ended; of one that somebody waits for, a marker tells. The context is the calling thread's.
+    /// Whether the command has ended, as far as is known; of one that somebody waits for, the driver tells.
     fn has_ended(&self, awaited: bool) -> Result<bool, Refused> {
-        let marker = match awaited {
-            true => Some(self.end()?),
-            false => self.marker.get(),
-        };
-        let Some(marker) = marker else { return self.stream.has_ended(self.ticket) };
+        if !awaited || self.stream.is_noted(self.ticket) {
+            return self.stream.has_ended(self.ticket);
+        }
+        // Of the last command the stream itself tells, which costs no event.
+        if self.marker.get().is_none() && self.stream.last_issued() == self.ticket {
+            return self.stream.is_over(self.ticket);
+        }
+        let marker = self.end()?;
         let over = marker.event().is_over()?;
         if over {
             self.stream.note_marker(marker);
@@ -151,10 +154,14 @@ impl CudaEvent {
         if let Err(error) = self.device.usable_to_look() {
             return (EventStatus::Failed, Some(error));
         }
-        let looked = self.device.context.enter().and_then(|_current| native.has_ended(self.is_awaited()));
-        match looked {
+        match native.has_ended(self.is_awaited()) {
             Ok(true) => (EventStatus::Complete, None),
-            Ok(false) => (EventStatus::Submitted, None),
+            Ok(false) => {
+                if !self.is_awaited() {
+                    self.polls.fetch_add(1, Ordering::Relaxed);
+                }
+                (EventStatus::Submitted, None)
+            }
             Err(refused) => match self.ended_after(refused, native) {
                 Ok(()) => (EventStatus::Complete, None),
                 Err(error) => (EventStatus::Failed, Some(error)),
@@ -203,7 +210,7 @@ impl CudaEvent {
             return;
         }
         // Now, so that it stands for nothing that comes later; a refusal shows when the worker looks, which tries again.
-        let _ = self.device.context.enter().map(|_current| native.end().is_ok());
+        let _ = native.end();
         self.device.worker.send(Job::Watch(this));
     }
 
@@ -218,14 +225,16 @@ impl CudaEvent {
         let (Some(native), false) = (self.native.get(), self.is_noted()) else { return };
         let begin = Instant::now();
         let waited = self.device.context.enter().and_then(|_current| {
-            let marker = native.end()?;
             while begin.elapsed() < POLLED {
-                if marker.event().is_over()? {
+                if native.has_ended(true)? {
                     return Ok(());
                 }
                 std::thread::yield_now();
             }
-            marker.event().wait()
+            let marker = native.end()?;
+            marker.event().wait()?;
+            native.stream.note_marker(marker);
+            Ok(())
         });
         if let Err(refused) = waited {
             let outcome = self.ended_after(refused, native);
@@ -250,8 +259,6 @@ impl Event for CudaEvent {
         // Whoever asked to be called is called by the worker: the caller may hold locks.
         if status.is_terminal() && !self.wanted.load(Ordering::Acquire) {
             self.settle();
-        } else if !self.is_awaited() {
-            self.polls.fetch_add(1, Ordering::Relaxed);
         }
         match (status, noted) {
             // Outside the driver it may have begun.

@@ -157,6 +157,15 @@ handles! {
     GraphObject RawLaunchable destroy_launchable;
 }
 
+/// What the driver's answer to a question means.
+fn is_ready(answer: Result<(), Refused>) -> Result<bool, Refused> {
+    match answer {
+        Ok(()) => Ok(true),
+        Err(Refused { code: NOT_READY, .. }) => Ok(false),
+        Err(refused) => Err(refused),
+    }
+}
+
 impl EventObject {
     /// A new event, for time stamps or without.
     pub(crate) fn make(context: &Arc<Context>, timed: bool) -> Result<Self, Refused> {
@@ -193,12 +202,9 @@ impl EventObject {
 
     /// Whether it is over.
     pub(crate) fn is_over(&self) -> Result<bool, Refused> {
+        let _current = self.context.enter()?;
         // SAFETY: the event is live.
-        match unsafe { self.context.api.query_event(self.raw) } {
-            Ok(()) => Ok(true),
-            Err(Refused { code: NOT_READY, .. }) => Ok(false),
-            Err(refused) => Err(refused),
-        }
+        is_ready(unsafe { self.context.api.query_event(self.raw) })
     }
 
     /// Sleeps until it is over.
@@ -231,6 +237,13 @@ impl StreamObject {
     pub(crate) fn wait_for(&self, event: &EventObject) -> Result<(), Refused> {
         // SAFETY: both are live; the event may be of another context (CUDA driver API, cuStreamWaitEvent).
         unsafe { self.context.api.wait_event(self.raw, event.raw, 0) }
+    }
+
+    /// Whether it has nothing to do.
+    pub(crate) fn is_idle(&self) -> Result<bool, Refused> {
+        let _current = self.context.enter()?;
+        // SAFETY: the stream is live.
+        is_ready(unsafe { self.context.api.query_stream(self.raw) })
     }
 
     /// Sleeps until it has nothing to do.

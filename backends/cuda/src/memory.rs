@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use stridewise_core::backend::{MemoryHandle, RawAllocation};
@@ -28,6 +28,8 @@ pub(crate) struct Memory {
     managed: bool,
     /// Whether nothing is freed any more: what uses it may still be under way.
     kept: AtomicBool,
+    /// The devices whose memory is asked about no more: it is reached, or cannot be.
+    reached: AtomicU64,
     /// What was allocated or opened, by address.
     table: RwLock<BTreeMap<usize, Entry>>,
 }
@@ -49,15 +51,23 @@ pub(crate) enum Place {
     Pageable,
     /// The host's, page-locked.
     Host,
-    /// A device's.
+    /// The device's, by this backend.
     Device,
+    /// A device's, by somebody else or for another device.
+    Foreign,
     /// Managed by the driver.
     Managed,
 }
 
 impl Memory {
     pub(crate) fn new(context: &Arc<Context>, managed: bool) -> Self {
-        Self { context: Arc::clone(context), managed, kept: AtomicBool::new(false), table: RwLock::default() }
+        Self {
+            context: Arc::clone(context),
+            managed,
+            kept: AtomicBool::new(false),
+            reached: AtomicU64::new(0),
+            table: RwLock::default(),
+        }
     }
 
     /// Allocates memory.
@@ -248,6 +258,27 @@ impl Memory {
         }
     }
 
+    /// Has the driver reach memory of another device's directly, where an address is of such and it can: else short copies go through
+    /// the host. The context is the calling thread's.
+    pub(crate) fn reach(&self, ptr: UsmPtr) {
+        let own = self.context.device.cast_unsigned();
+        let peer = ask(&self.context, pointer::DEVICE_ORDINAL, ptr.addr()).unwrap_or(own);
+        if peer == own
+            || peer >= u64::BITS
+            || self.reached.fetch_or(1 << peer, Ordering::Relaxed) & 1 << peer != 0
+        {
+            return;
+        }
+        let (api, mut can, mut of) = (self.context.api, 0, std::ptr::null_mut::<c_void>());
+        // SAFETY: the places are live; both devices are ones that the driver gave; the attribute is a pointer, the context in which the
+        // memory was allocated, and is one as long as the memory is there. A refusal changes nothing but the speed.
+        let _ = unsafe {
+            api.can_reach(&raw mut can, self.context.device, peer.cast_signed())
+                .and_then(|()| api.pointer_attribute((&raw mut of).cast(), pointer::CONTEXT, ptr.addr()))
+                .and_then(|()| if can != 0 { api.reach(of, 0) } else { Ok(()) })
+        };
+    }
+
     /// The kind of memory of the device that an address is in, whoever allocated it; the context is the calling thread's. Memory of the
     /// host and managed memory are every device's.
     pub(crate) fn kind_of(&self, ptr: UsmPtr) -> Option<UsmKind> {
@@ -255,7 +286,7 @@ impl Memory {
             Place::Pageable => None,
             Place::Host => Some(UsmKind::Host),
             Place::Managed => self.managed.then_some(UsmKind::Shared),
-            Place::Device => {
+            Place::Device | Place::Foreign => {
                 let own = ask(&self.context, pointer::DEVICE_ORDINAL, ptr.addr());
                 (own == u32::try_from(self.context.device).ok()).then_some(UsmKind::Device)
             }
@@ -280,7 +311,7 @@ fn foreign(context: &Context, address: usize) -> Place {
     }
     match ask(pointer::MEMORY_TYPE) {
         pointer::MEMORY_HOST => Place::Host,
-        pointer::MEMORY_DEVICE => Place::Device,
+        pointer::MEMORY_DEVICE => Place::Foreign,
         _ => Place::Pageable,
     }
 }

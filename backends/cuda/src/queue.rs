@@ -157,6 +157,10 @@ impl CudaQueue {
             Command::Step(Step::Copy { dst, src, bytes }) => {
                 let (to, from) = (self.device.memory.place(dst), self.device.memory.place(src));
                 let (to_host, from_host) = (to == Place::Pageable, from == Place::Pageable);
+                for (ptr, _) in [(dst, to), (src, from)].iter().filter(|(_, place)| *place == Place::Foreign)
+                {
+                    self.device.memory.reach(*ptr);
+                }
                 match (to_host || from_host, bytes <= SHORT_BYTES && to_host != from_host) {
                     (false, _) => {
                         let crosses = (to == Place::Host) != (from == Place::Host);

@@ -12,7 +12,7 @@ use crate::handle::{Context, EventObject, StreamObject};
 use crate::scratch::Scratch;
 use crate::symbols::Refused;
 
-/// Commands between two markers that a question for a status may record.
+/// Commands between two questions to the driver, and between two markers, for who only looks: a question costs it more than an event.
 const MARKED_COMMANDS: u64 = 16;
 /// Markers that are kept for the next ones.
 const KEPT_MARKERS: usize = 256;
@@ -58,6 +58,8 @@ pub(crate) struct Stream {
     /// Commands so far; those up to `ended` have ended.
     issued: AtomicU64,
     ended: AtomicU64,
+    /// The last command when the last marker was asked for and was not over.
+    asked: AtomicU64,
     /// The last marker.
     marker: Mutex<Option<Arc<Marker>>>,
     /// Scratch memory of its kernels.
@@ -83,6 +85,7 @@ impl Stream {
             spare: Arc::clone(spare),
             issued: AtomicU64::new(0),
             ended: AtomicU64::new(0),
+            asked: AtomicU64::new(0),
             marker: Mutex::default(),
             scratch: Scratch::default(),
             blas: OnceLock::new(),
@@ -104,7 +107,7 @@ impl Stream {
         self.marker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A marker behind a command; the context is the calling thread's.
+    /// A marker behind a command.
     pub(crate) fn marker_behind(&self, ticket: u64) -> Result<Arc<Marker>, Refused> {
         let mut last = self.last_marker();
         match &*last {
@@ -113,13 +116,14 @@ impl Stream {
         }
     }
 
-    /// A new marker, whatever there was; the context is the calling thread's.
+    /// A new marker, whatever there was.
     pub(crate) fn mark_anew(&self) -> Result<Arc<Marker>, Refused> {
         self.mark(&mut self.last_marker())
     }
 
-    /// Records a marker.
+    /// Records a marker. Who wants it may be another device's queue, whose context is not the stream's.
     fn mark(&self, last: &mut Option<Arc<Marker>>) -> Result<Arc<Marker>, Refused> {
+        let _current = self.context.enter()?;
         let kept = self.spare.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let event = kept.map_or_else(|| EventObject::make(&self.context, false), Ok)?;
         // Read before the event is recorded: whatever has a number by now was given to the stream before.
@@ -130,9 +134,9 @@ impl Stream {
         Ok(marker)
     }
 
-    /// Whether a command has ended, as far as the last marker tells; the context is the calling thread's.
+    /// Whether a command has ended, as far as the last marker tells.
     pub(crate) fn has_ended(&self, ticket: u64) -> Result<bool, Refused> {
-        if self.ended.load(Ordering::Acquire) >= ticket {
+        if self.is_noted(ticket) {
             return Ok(true);
         }
         let marker = {
@@ -147,12 +151,31 @@ impl Stream {
             }
             last.as_ref().map(Arc::clone)
         };
-        let Some(marker) = marker else { return Ok(false) };
+        let (Some(marker), issued) = (marker, self.last_issued()) else { return Ok(false) };
+        let asked = self.asked.load(Ordering::Relaxed);
+        if asked >= marker.covered && issued < asked + MARKED_COMMANDS {
+            return Ok(false);
+        }
         let over = marker.event().is_over()?;
-        if over {
-            self.note(marker.covered);
+        match over {
+            true => self.note(marker.covered),
+            false => self.asked.store(issued, Ordering::Relaxed),
         }
         Ok(over)
+    }
+
+    /// Whether everything has ended that the stream was given, up to this number at least.
+    pub(crate) fn is_over(&self, ticket: u64) -> Result<bool, Refused> {
+        let over = self.object.is_idle()?;
+        if over {
+            self.note(ticket);
+        }
+        Ok(over)
+    }
+
+    /// Whether it is known that a command has ended.
+    pub(crate) fn is_noted(&self, ticket: u64) -> bool {
+        self.ended.load(Ordering::Acquire) >= ticket
     }
 
     /// Commands up to this number have ended.

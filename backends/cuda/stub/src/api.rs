@@ -16,9 +16,10 @@ use crate::state::{
 struct MemoryHandle([u8; 64]);
 
 const NOT_READY: c_int = 600;
+const PEER_ACCESS_ALREADY_ENABLED: c_int = 704;
 const INVALID_PTX: c_int = 218;
 /// Where the handles of contexts begin, one for each device.
-const CONTEXTS: usize = 0x1000;
+pub(crate) const CONTEXTS: usize = 0x1000;
 
 thread_local! {
     /// The calling thread's contexts, the current one last.
@@ -33,16 +34,19 @@ fn enter(name: &str, context: bool) -> Result<Guard, c_int> {
         if let Some(code) = guard.sticky {
             return Err(code);
         }
-        let current = CURRENT.with_borrow(|contexts| contexts.last().copied());
-        let live = current.is_some_and(|context| {
-            guard.contexts.iter().any(|(device, count)| *count > 0 && CONTEXTS + *device as usize == context)
-        });
-        if !live {
+        let current = current();
+        let is_current = |device: c_int| CONTEXTS + device as usize == current;
+        if !guard.contexts.iter().any(|(device, count)| *count > 0 && is_current(*device)) {
             guard.violate(format!("{name} without a context"));
             return Err(INVALID_CONTEXT);
         }
     }
     Ok(guard)
+}
+
+/// The calling thread's context.
+fn current() -> usize {
+    CURRENT.with_borrow(|contexts| contexts.last().copied().unwrap_or(0))
 }
 
 /// Adds a command to a stream.
@@ -136,7 +140,7 @@ functions! {
         0
     };
     cuCtxGetCurrent(context: *mut usize) false |_guard| {
-        put(context, CURRENT.with_borrow(|contexts| contexts.last().copied().unwrap_or(0)))
+        put(context, current())
     };
     cuCtxPushCurrent_v2(context: usize) false |_guard| {
         CURRENT.with_borrow_mut(|contexts| contexts.push(context));
@@ -152,22 +156,32 @@ functions! {
         }
     };
 
+    cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int) false |_guard| put(can, c_int::from(device != peer));
+    cuCtxEnablePeerAccess(peer: usize, _flags: c_uint) true |guard| {
+        let pair = (current(), peer);
+        if guard.reaching.contains(&pair) {
+            return PEER_ACCESS_ALREADY_ENABLED;
+        }
+        guard.reaching.push(pair);
+        0
+    };
+
     cuMemGetInfo_v2(free: *mut usize, total: *mut usize) true |_guard| {
         put(free, 1 << 29);
         put(total, 1 << 30)
     };
-    cuMemAlloc_v2(pointer: *mut usize, bytes: usize) true |guard| match guard.allocate(bytes, Kind::Device) {
+    cuMemAlloc_v2(pointer: *mut usize, bytes: usize) true |guard| match guard.allocate(bytes, Kind::Device, current()) {
         Ok(address) => put(pointer, address),
         Err(code) => code,
     };
     cuMemHostAlloc(pointer: *mut *mut c_void, bytes: usize, _flags: c_uint) true |guard| {
-        match guard.allocate(bytes, Kind::Host) {
+        match guard.allocate(bytes, Kind::Host, current()) {
             Ok(address) => put(pointer, std::ptr::with_exposed_provenance_mut(address)),
             Err(code) => code,
         }
     };
     cuMemAllocManaged(pointer: *mut usize, bytes: usize, _flags: c_uint) true |guard| {
-        match guard.allocate(bytes, Kind::Managed) {
+        match guard.allocate(bytes, Kind::Managed, current()) {
             Ok(address) => put(pointer, address),
             Err(code) => code,
         }
@@ -207,8 +221,9 @@ functions! {
     cuPointerGetAttribute(value: *mut u32, attribute: c_int, pointer: usize) true |guard| {
         match (guard.kind(pointer), attribute) {
             (None, _) => INVALID_VALUE,
+            (Some(_), 1) => put(value.cast::<usize>(), guard.context_of(pointer).unwrap_or(0)),
             (Some(kind), 8) => put(value, u32::from(kind == Kind::Managed)),
-            (Some(_), 9) => put(value, 0),
+            (Some(_), 9) => put(value, guard.context_of(pointer).map_or(0, |context| context - CONTEXTS) as u32),
             (Some(Kind::Host), 2) => put(value, 1),
             (Some(_), 2) => put(value, 2),
             _ => INVALID_VALUE,
@@ -250,7 +265,7 @@ functions! {
 
     cuStreamCreate(stream: *mut usize, flags: c_uint) true |guard| {
         let handle = guard.handle();
-        guard.streams.insert(handle, StreamState { apart: flags & 1 != 0, ..StreamState::default() });
+        guard.streams.insert(handle, StreamState { apart: flags & 1 != 0, context: current(), ..StreamState::default() });
         put(stream, handle)
     };
     cuStreamDestroy_v2(stream: usize) false |guard| {
@@ -286,6 +301,14 @@ functions! {
         }
         guard.sticky.unwrap_or(0)
     };
+    cuStreamQuery(stream: usize) true |guard| match (guard.streams.contains_key(&stream), guard.is_idle(stream)) {
+        (true, true) => 0,
+        (true, false) => NOT_READY,
+        _ => {
+            guard.violate("a question for a stream that is not there");
+            INVALID_HANDLE
+        }
+    };
     cuStreamWaitEvent(stream: usize, event: usize, _flags: c_uint) true |guard| {
         match guard.events.get(&event).map(|event| event.recorded) {
             Some(number) => give(&mut guard, stream, Op::Wait { event, number }),
@@ -301,7 +324,7 @@ functions! {
 
     cuEventCreate(event: *mut usize, flags: c_uint) true |guard| {
         let handle = guard.handle();
-        guard.events.insert(handle, EventState { timed: flags & 2 == 0, ..EventState::default() });
+        guard.events.insert(handle, EventState { timed: flags & 2 == 0, context: current(), ..EventState::default() });
         put(event, handle)
     };
     cuEventDestroy_v2(event: usize) false |guard| {
@@ -309,8 +332,9 @@ functions! {
         0
     };
     cuEventRecord(event: usize, stream: usize) true |guard| {
-        let Some(known) = guard.events.get_mut(&event) else {
-            guard.violate("a record of an event that is not there");
+        let of_stream = guard.streams.get(&stream).map_or(0, |stream| stream.context);
+        let Some(known) = guard.events.get_mut(&event).filter(|known| [0, known.context].contains(&of_stream)) else {
+            guard.violate("a record of an event that is not there, or in a stream of another context");
             return INVALID_HANDLE;
         };
         known.recorded += 1;

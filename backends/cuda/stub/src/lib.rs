@@ -114,8 +114,9 @@ impl Stub {
     /// Without memory.
     #[must_use]
     pub fn foreign_memory(&self, bytes: usize) -> *mut u8 {
-        let address =
-            lock().allocate(bytes, Kind::Device).unwrap_or_else(|code| panic!("refused with {code}"));
+        let address = lock()
+            .allocate(bytes, Kind::Device, api::CONTEXTS)
+            .unwrap_or_else(|code| panic!("refused with {code}"));
         std::ptr::with_exposed_provenance_mut(address)
     }
 

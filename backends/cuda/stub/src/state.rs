@@ -34,6 +34,8 @@ pub(crate) enum Kind {
 pub(crate) struct Block {
     layout: Layout,
     pub(crate) kind: Kind,
+    /// The context in which it was allocated.
+    pub(crate) context: usize,
 }
 
 /// A command of a stream.
@@ -90,6 +92,8 @@ pub(crate) struct StreamState {
     pub(crate) destroyed: bool,
     /// What it was given while it records.
     pub(crate) recorded: Option<Vec<Op>>,
+    /// Where it was made; 0: anywhere.
+    pub(crate) context: usize,
 }
 
 #[derive(Default)]
@@ -98,6 +102,8 @@ pub(crate) struct EventState {
     pub(crate) recorded: u64,
     pub(crate) over: u64,
     pub(crate) timed: bool,
+    /// Where it was made: it is recorded in streams of this context.
+    pub(crate) context: usize,
     pub(crate) destroyed: bool,
     pub(crate) at: Option<Instant>,
 }
@@ -123,6 +129,8 @@ pub(crate) struct State {
     pub(crate) sticky: Option<i32>,
     pub(crate) violations: Vec<String>,
     pub(crate) contexts: HashMap<i32, usize>,
+    /// Contexts that reach the memory of another one.
+    pub(crate) reaching: Vec<(usize, usize)>,
     pub(crate) memory: BTreeMap<usize, Block>,
     /// How often memory of other processes is open.
     pub(crate) opened: BTreeMap<usize, usize>,
@@ -217,6 +225,7 @@ impl State {
             sticky: None,
             violations: Vec::new(),
             contexts: HashMap::new(),
+            reaching: Vec::new(),
             memory: BTreeMap::new(),
             streams: HashMap::from([(LEGACY, StreamState { foreign: true, ..StreamState::default() })]),
             events: HashMap::new(),
@@ -313,7 +322,7 @@ impl State {
         self.next
     }
 
-    pub(crate) fn allocate(&mut self, bytes: usize, kind: Kind) -> Result<usize, i32> {
+    pub(crate) fn allocate(&mut self, bytes: usize, kind: Kind, context: usize) -> Result<usize, i32> {
         let layout = Layout::from_size_align(bytes, 4096).map_err(|_| OUT_OF_MEMORY)?;
         if bytes == 0 {
             return Err(INVALID_VALUE);
@@ -324,7 +333,7 @@ impl State {
             return Err(OUT_OF_MEMORY);
         }
         let address = start.expose_provenance();
-        self.memory.insert(address, Block { layout, kind });
+        self.memory.insert(address, Block { layout, kind, context });
         Ok(address)
     }
 
@@ -355,6 +364,11 @@ impl State {
     /// What an address is of, if it is in memory of the driver's.
     pub(crate) fn kind(&self, address: usize) -> Option<Kind> {
         self.block(address).map(|(start, _)| self.memory[&start].kind)
+    }
+
+    /// The context in which the memory was allocated that an address is in.
+    pub(crate) fn context_of(&self, address: usize) -> Option<usize> {
+        self.block(address).map(|(start, _)| self.memory[&start].context)
     }
 
     /// Where the memory begins that an address is in, and how much it is.

@@ -74,7 +74,7 @@ const FUNCTIONS: &[&str] = &[
 
 /// Those of them that are called for what has not ended by then, which it may have.
 const OF_WHAT_GOES_ON: &[&str] =
-    &["cuStreamWaitEvent", "cuLaunchHostFunc", "cuEventQuery", "cuEventSynchronize"];
+    &["cuStreamWaitEvent", "cuLaunchHostFunc", "cuEventQuery", "cuEventSynchronize", "cuStreamQuery"];
 
 /// The program with a kernel, on two sorts of queues of a new device, if there is one.
 fn run() -> Result<()> {
@@ -107,6 +107,14 @@ fn a_healthy_driver_runs_the_program() {
         }
         gone(&stub, before, "healthy");
     }
+}
+
+#[test]
+fn items_have_arrays_of_their_own() {
+    let _stub = Stub::take();
+    let limits = device().info().limits.clone();
+    let (item, group) = (limits.private_item_bytes, limits.private_memory_bytes);
+    assert!(item > 0 && group >= item, "{item} and {group} bytes");
 }
 
 #[test]

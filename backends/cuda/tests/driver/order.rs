@@ -1,17 +1,17 @@
-//! Random work on several queues of one device, against the same work in plain Rust, in the order of submission.
+//! Random work on several queues of one or two devices, against the same work in plain Rust, in the order of submission.
 
 use stridewise_core::memory::UsmMemory;
 use stridewise_core::{Device, Queue, Result, Scalar};
 use stridewise_cuda_stub::Stub;
 
 use crate::scenario::{QUEUES, check, kinds};
-use crate::setup::{device, gone, watched};
+use crate::setup::{device, devices, gone, watched};
 
 /// Bytes of each allocation: more than the thread that submits a copy moves by itself.
 const BYTES: usize = 200_000;
 
-/// Random copies, fills and tasks; at the end, memory holds what it would had each waited for the one before.
-pub(crate) fn random_work(device: &Device, seed: u64, steps: usize) -> Result<()> {
+/// Random copies, fills and tasks in memory of all devices; at the end, memory holds what it would had each waited for the one before.
+pub(crate) fn random_work(devices: &[Device], seed: u64, steps: usize) -> Result<()> {
     let mut state = seed | 1;
     let mut below = |most: usize| {
         state ^= state << 13;
@@ -19,11 +19,13 @@ pub(crate) fn random_work(device: &Device, seed: u64, steps: usize) -> Result<()
         state ^= state << 17;
         (state >> 16) as usize % most
     };
-    let queues: Vec<Queue> =
-        QUEUES.iter().map(|properties| Queue::new(device, *properties)).collect::<Result<_>>()?;
-    let kinds = kinds(device);
-    let memory: Vec<UsmMemory> = (0..6)
-        .map(|number| UsmMemory::new(kinds[number % kinds.len()], BYTES, &queues[0]))
+    let of_one = |device| QUEUES.iter().map(|properties| Queue::new(device, *properties)).collect();
+    let queues: Vec<Vec<Queue>> = devices.iter().map(of_one).collect::<Result<_>>()?;
+    let kinds = kinds(&devices[0]);
+    let place_of = |number: usize| (number % devices.len(), kinds[number / devices.len() % kinds.len()]);
+    let memory: Vec<UsmMemory> = (0..6 * devices.len())
+        .map(place_of)
+        .map(|(device, kind)| UsmMemory::new(kind, BYTES, &queues[device][0]))
         .collect::<Result<_>>()?;
     let mut model = vec![vec![0_u8; BYTES]; memory.len()];
     for (memory, model) in memory.iter().zip(&model) {
@@ -31,8 +33,8 @@ pub(crate) fn random_work(device: &Device, seed: u64, steps: usize) -> Result<()
     }
     let mut events = Vec::new();
     for step in 0..steps {
-        let queue = &queues[below(queues.len())];
         let (from, to) = (below(memory.len()), below(memory.len()));
+        let queue = &queues[place_of(to).0][below(QUEUES.len())];
         let (start, place) = (below(BYTES), below(BYTES));
         let len = 1 + below(BYTES - start.max(place));
         let waits: Vec<_> = match events.is_empty() {
@@ -70,9 +72,23 @@ fn random_work_on_several_queues_is_done_in_the_order_of_its_accesses() {
     let stub = Stub::take();
     let before = stub.live();
     for seed in 1..=12 {
-        watched("random work", || random_work(&device(), seed * 0x9E37_79B9, 120)).unwrap();
+        watched("random work", || random_work(&devices(), seed * 0x9E37_79B9, 120)).unwrap();
     }
     gone(&stub, before, "random work");
+}
+
+#[test]
+fn work_on_two_devices_is_done_in_the_order_of_its_accesses() {
+    let stub = Stub::take();
+    stub.devices(2);
+    let before = stub.live();
+    for seed in 1..=12 {
+        watched("work on two devices", || random_work(&devices(), seed * 0x9E37_79B9, 120)).unwrap();
+    }
+    // Each device reaches the other one's memory from the first copy on.
+    let enabled = stub.calls("cuCtxEnablePeerAccess");
+    assert!((12..=24).contains(&enabled), "{enabled} times");
+    gone(&stub, before, "work on two devices");
 }
 
 #[test]
