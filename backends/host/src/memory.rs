@@ -12,12 +12,17 @@ pub(crate) use mapping::{advise, discard, map, page_bytes, unmap};
 mod mapping {
     use std::ptr::{NonNull, null_mut};
     use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use stridewise_core::backend::Advice;
     use stridewise_core::fault::{self, Site};
 
     /// Blocks from this size on are aligned to it and ask for huge pages of it (x86-64 and AArch64 with 4 KiB pages).
     const HUGE_PAGE_BYTES: usize = 2 << 20;
+    /// Where in their first page such blocks begin, in turns, so that two that follow each other begin half a page apart: a processor
+    /// takes a load for one of what it has just stored where the last twelve bits of their addresses are the same, and waits. A
+    /// stencil that reads one array and writes another would do so all the time.
+    const STARTS: [usize; 8] = [0, 2048, 1024, 3072, 512, 2560, 1536, 3584];
 
     /// Addresses alone, for which no memory is set aside, where the system has such a flag.
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
@@ -38,8 +43,10 @@ mod mapping {
     /// Maps fresh zeroed memory, or reserves addresses without access, at a multiple of `align` (a power of two).
     /// `None`: there is no memory, or the sizes overflow.
     pub(crate) fn map(bytes: usize, align: usize, accessible: bool) -> Option<NonNull<u8>> {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
         let page = page_bytes();
         let huge = bytes >= HUGE_PAGE_BYTES;
+        let shifted = huge && accessible && STARTS.iter().all(|start| start.is_multiple_of(align));
         let align = align.max(if huge { HUGE_PAGE_BYTES } else { page });
         let length = mapped_bytes(bytes)?;
         // Too long by the alignment; both ends are given back below.
@@ -74,7 +81,15 @@ mod mapping {
             // (a kernel without huge pages) does not matter.
             unsafe { libc::madvise(ptr.cast(), length, libc::MADV_HUGEPAGE) };
         }
-        NonNull::new(ptr)
+        let start = if shifted { STARTS[NEXT.fetch_add(1, Ordering::Relaxed) % STARTS.len()] } else { 0 };
+        NonNull::new(ptr.wrapping_add(start))
+    }
+
+    /// The mapping that a block of [`map`] lies in: its first page, and its length.
+    fn whole(ptr: NonNull<u8>, bytes: usize) -> Option<(*mut libc::c_void, usize)> {
+        // A block begins in the first page, whose beginning is a multiple of the page.
+        let start = ptr.as_ptr().wrapping_sub(ptr.addr().get() % page_bytes());
+        Some((start.cast(), mapped_bytes(bytes)?))
     }
 
     /// Unmaps what [`map`] returned.
@@ -82,9 +97,9 @@ mod mapping {
     /// # Safety
     /// `ptr` came from `map` with the same `bytes`, and nothing uses the memory any more.
     pub(crate) unsafe fn unmap(ptr: NonNull<u8>, bytes: usize) {
-        if let Some(length) = mapped_bytes(bytes) {
+        if let Some((start, length)) = whole(ptr, bytes) {
             // SAFETY: by the caller's promise this is exactly the mapping that `map` left, and nobody uses it.
-            unsafe { libc::munmap(ptr.as_ptr().cast(), length) };
+            unsafe { libc::munmap(start, length) };
         }
     }
 
@@ -97,9 +112,9 @@ mod mapping {
         const ADVICE: libc::c_int = libc::MADV_DONTNEED;
         #[cfg(not(any(target_os = "linux", target_os = "android")))]
         const ADVICE: libc::c_int = libc::MADV_FREE;
-        if let Some(length) = mapped_bytes(bytes) {
+        if let Some((start, length)) = whole(ptr, bytes) {
             // SAFETY: the range is a live mapping of ours (the caller's promise) whose contents nobody needs.
-            unsafe { libc::madvise(ptr.as_ptr().cast(), length, ADVICE) };
+            unsafe { libc::madvise(start, length, ADVICE) };
         }
     }
 
@@ -139,7 +154,10 @@ mod mapping {
     }
 
     fn mapped_bytes(bytes: usize) -> Option<usize> {
-        bytes.max(1).checked_next_multiple_of(page_bytes())
+        let page = page_bytes();
+        // A large block may begin anywhere in its first page ([`STARTS`]).
+        let shift = if bytes >= HUGE_PAGE_BYTES { page } else { 0 };
+        bytes.max(1).checked_add(shift)?.checked_next_multiple_of(page)
     }
 }
 
@@ -210,7 +228,9 @@ mod tests {
             let ptr = map(bytes, align, true).unwrap();
             assert_eq!(ptr.as_ptr().addr() % align, 0, "{bytes} {align}");
             #[cfg(unix)]
-            assert_eq!(ptr.as_ptr().addr() % if bytes >= 2 << 20 { 2 << 20 } else { page_bytes() }, 0);
+            assert!(
+                ptr.as_ptr().addr() % if bytes >= 2 << 20 { 2 << 20 } else { page_bytes() } < page_bytes()
+            );
             // SAFETY: the block was just mapped with this length; it is unmapped once, at the end.
             unsafe {
                 #[cfg(unix)]
@@ -220,6 +240,25 @@ mod tests {
                 discard(ptr, bytes);
                 ptr.as_ptr().write_bytes(8, bytes);
                 unmap(ptr, bytes);
+            }
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn large_blocks_begin_at_different_places_of_a_page() {
+        let blocks: Vec<_> = (0..8).map(|_| map(4 << 20, 64, true).unwrap()).collect();
+        let places = blocks.iter().map(|block| block.as_ptr().addr() % 4096);
+        let mut places: Vec<usize> = places.collect();
+        places.sort_unstable();
+        places.dedup();
+        // Other tests make blocks, too.
+        assert!(places.len() > 1, "{places:?}");
+        for block in blocks {
+            // SAFETY: just mapped with this length, and used by nobody.
+            unsafe {
+                block.as_ptr().write_bytes(1, 4 << 20);
+                unmap(block, 4 << 20);
             }
         }
     }
