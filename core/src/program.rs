@@ -68,7 +68,7 @@ impl ProgramStep {
 }
 
 /// A validated program: every operand is an input, a constant or an earlier step of the dtype that its step expects;
-/// every output is a step. Built by [`ProgramBuilder`].
+/// every output is a step. Built by [`ProgramBuilder`], or read from a graph's file, which [`Graph::load`](crate::Graph::load) trusts.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "graph-files", derive(serde::Serialize, serde::Deserialize))]
 pub struct Program {
