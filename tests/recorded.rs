@@ -370,3 +370,87 @@ fn random_expressions_that_share_operands_have_the_values_of_plain_loops() -> Re
     }
     Ok(())
 }
+
+#[test]
+fn what_is_assigned_is_written_once_and_read_from_there() -> Result<()> {
+    const N: usize = 40_000;
+    let a = Array::<f32>::arange(0.0, N as f32, 1.0)?;
+    let queue = a.queue().clone();
+    let expected: Vec<f32> = (0..N).map(|k| 2.0 * k as f32 + 1.0).collect();
+    let b = Array::<f32>::zeros(N)?;
+    let (graph, ()) = queue.capture(|_| {
+        let held = &a * 2.0 + 1.0;
+        b.share().assign(&held).map(drop)
+    })?;
+    assert_eq!(graph.len(), 1, "{graph}");
+    assert!(!graph.to_string().contains("own"), "nothing but the target is written: {graph}");
+    assert_eq!(b.to_vec()?, expected);
+
+    // Whoever holds it sees what it was, whatever becomes of the target and of what it was computed from.
+    type Change = fn(&Array<f32>, &Array<f32>) -> Result<()>;
+    let changes: [(&str, Change); 8] = [
+        ("nothing", |_, _| Ok(())),
+        ("a fill", |_, b| b.share().fill(7.0).map(drop)),
+        ("in place", |_, b| b.share().assign(&(b * 2.0)).map(drop)),
+        ("a part", |_, b| b.slice(s![10..20])?.fill(0.0).map(drop)),
+        ("the source", |a, _| a.share().fill(0.0).map(drop)),
+        ("both", |a, b| {
+            b.share().fill(1.0)?;
+            a.share().assign(&(b + 1.0)).map(drop)
+        }),
+        ("the host", |_, b| {
+            b.share().view_mut()?.for_each_mut(|x| *x = 3.0);
+            Ok(())
+        }),
+        ("lent", |_, b| {
+            let ptr = b.usm_data()?.export()?;
+            assert!(!ptr.is_null());
+            b.share().fill(5.0).map(drop)
+        }),
+    ];
+    for (what, change) in changes {
+        let (a, b) = (Array::<f32>::arange(0.0, N as f32, 1.0)?, Array::<f32>::zeros(N)?);
+        let held = &a * 2.0 + 1.0;
+        let above = &held * 10.0;
+        b.share().assign(&held)?;
+        let later = &held - 1.0;
+        change(&a, &b)?;
+        assert_eq!(held.to_vec()?, expected, "{what}");
+        assert!(above.to_vec()?.iter().zip(&expected).all(|(x, y)| *x == y * 10.0), "{what}");
+        assert!(later.to_vec()?.iter().zip(&expected).all(|(x, y)| *x == y - 1.0), "{what}");
+    }
+
+    // Twice, into a view, of another dtype, and of what is computed from the target itself.
+    let (b, mut c) = (Array::<f32>::zeros(N)?, Array::<f64>::zeros((N, 2))?);
+    let held = &a * 2.0 + 1.0;
+    b.flip(0)?.assign(&held)?;
+    b.share().assign(&held)?;
+    c.slice(s![.., 1])?.assign(&held.astype::<f64>())?;
+    c *= 2.0;
+    assert_eq!((held.to_vec()?, b.to_vec()?), (expected.clone(), expected.clone()));
+    assert_eq!(c.get([3, 1])?, 14.0);
+    let next = &b + 1.0;
+    b.share().assign(&next)?;
+    b.share().assign(&(&b + &next))?;
+    assert_eq!((next.get(2)?, b.get(2)?), (6.0, 12.0));
+    Ok(())
+}
+
+#[test]
+fn threads_read_what_others_assign_and_overwrite() -> Result<()> {
+    const N: usize = 3000;
+    let a = Array::<f32>::arange(0.0, N as f32, 1.0)?;
+    for round in 0..200 {
+        let b = Array::<f32>::zeros(N)?;
+        let held = &a * 2.0 + round as f32;
+        std::thread::scope(|scope| -> Result<()> {
+            let reader = scope.spawn(|| held.to_vec());
+            b.share().assign(&held)?;
+            b.share().fill(-1.0)?;
+            let read = reader.join().unwrap()?;
+            assert!(read.iter().enumerate().all(|(k, &x)| x == 2.0 * k as f32 + round as f32));
+            Ok(())
+        })?;
+    }
+    Ok(())
+}

@@ -5,7 +5,7 @@
 //! for that, decides as it would for the originals; these stay recorded, and nothing is computed.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
 use super::evaluate::flush_locked;
 use super::{Elements, Node, OnceLock, PendingList, Source, UsmArray, Work, fold, immediate};
@@ -113,6 +113,7 @@ impl Copies {
             readers: PendingList::default(),
             peeked: AtomicBool::new(node.peeked.load(Ordering::Relaxed)),
             computing: AtomicBool::new(false),
+            changes: AtomicU32::new(0),
             cut: AtomicU8::new(Cut::Needed as u8),
             recording: node.recording.clone(),
         });

@@ -24,7 +24,7 @@ use smallvec::SmallVec;
 use super::expression::{Emission, settle};
 use super::fold::{self, Folding};
 use super::plan::{self, Input, Placed};
-use super::{Node, Recorded, UsmArray, Work, for_each_node};
+use super::{Elements, Node, Recorded, UsmArray, Work, for_each_node};
 use crate::backend::Support;
 use crate::cut::Cut;
 use crate::dtype::Dtype;
@@ -35,6 +35,7 @@ use crate::memory::immediate::{self, MAX_OPERANDS};
 use crate::memory::schedule::{self, Access, Batch, Draft, complete};
 use crate::memory::track::Mode;
 use crate::memory::{UsmKind, heap};
+use crate::ops::Op;
 use crate::plan::LaunchPlan;
 use crate::program::Program;
 use crate::runtime::{Event, Queue};
@@ -83,14 +84,34 @@ pub(crate) fn assign(queue: &Queue, recorded: &Recorded, target: Target, depends
     let (event, exported) = Batch::run(queue, |batch| {
         let _lock = queue.flush_lock();
         let mut before = Vec::new();
-        let part = evaluate_part(queue, recorded, target.clone(), &mut before, batch)?;
+        let written = written_as_it_is(recorded, &target);
+        let part = evaluate_above(written, queue, recorded, target.clone(), &mut before, batch)?;
         let exported = part.is_exported();
-        Ok((submit(queue, before, vec![part], depends, batch)?, exported))
+        let event = submit(queue, before, vec![part], depends, batch)?;
+        if let (Some(node), Target::Existing { allocation, layout, dtype }) = (written, &target) {
+            let memory = Elements::Memory(Arc::clone(allocation).into());
+            node.read_from(UsmArray::of(memory, layout.clone(), *dtype, queue.clone()));
+        }
+        Ok((event, exported))
     })?;
     if exported {
         complete(&event, depends)?
     }
     Ok(event)
+}
+
+/// The pending operation whose elements an assignment writes as they are, of the engine's own memory alone: where somebody holds it,
+/// it need not be kept, as it can be read from there until that is overwritten.
+fn written_as_it_is<'a>(recorded: &'a Recorded, target: &Target) -> Option<&'a Arc<Node>> {
+    let Target::Existing { allocation, layout, dtype } = target else { return None };
+    let array = recorded.array().filter(|_| recorded.op == Op::Copy)?;
+    let same = array.dtype() == *dtype && array.shape() == layout.shape();
+    let node = array.elements().pending().filter(|_| same && !allocation.is_exported())?;
+    let is_whole = match &*node.work() {
+        Some(Work::Map(inner)) => inner.layout == *array.layout() && inner.out == *dtype,
+        _ => false,
+    };
+    is_whole.then_some(node)
 }
 
 /// One source and one destination of a concatenation.
@@ -172,7 +193,7 @@ pub(super) fn evaluate_fold(
     batch: &mut Batch<'_>,
 ) -> Result<Evaluated> {
     let shape = recorded.layout.shape();
-    let settled = settle(queue, recorded, shape, true, None, batch)?;
+    let settled = settle(None, queue, recorded, shape, true, None, batch)?;
     let folds = settled.folds.as_deref().unwrap_or_default();
     fold::evaluate(folds, before, batch)?;
     let stage = stage_behind(folds, before);
@@ -354,8 +375,20 @@ fn evaluate_part(
     before: &mut Before,
     batch: &mut Batch<'_>,
 ) -> Result<Evaluated> {
+    evaluate_above(None, queue, recorded, target, before, batch)
+}
+
+/// [`evaluate_part`], and a pending operation of the expression that is not kept, whoever holds it.
+fn evaluate_above(
+    unkept: Option<&Arc<Node>>,
+    queue: &Queue,
+    recorded: &Recorded,
+    target: Target,
+    before: &mut Before,
+    batch: &mut Batch<'_>,
+) -> Result<Evaluated> {
     let shape = recorded.layout.shape();
-    let settled = settle(queue, recorded, shape, false, target_allocation(&target), batch)?;
+    let settled = settle(unkept, queue, recorded, shape, false, target_allocation(&target), batch)?;
     let folds = settled.folds.as_deref().unwrap_or_default();
     fold::evaluate(folds, before, batch)?;
     let stage = stage_behind(folds, before);

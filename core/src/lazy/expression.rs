@@ -57,6 +57,8 @@ pub(super) struct Settled {
     /// Those that are held from outside, and become further outputs. Decided once: whoever looks through a queue's
     /// recorded nodes holds each for a moment.
     held: Vec<*const Node>,
+    /// One that is held, perhaps, and yet is none of them.
+    unkept: Option<*const Node>,
     /// In a reduction nothing is kept: a held node is computed on the way, once.
     reduction: bool,
     /// Pending reductions that are read, and become an earlier stage of the submission; none where it may not have stages.
@@ -66,8 +68,9 @@ pub(super) struct Settled {
 }
 
 /// Finds the fusible nodes of an expression, and reductions that may be submitted with it; flushes the others, and whatever
-/// else reads the memory that is about to be overwritten.
+/// else reads the memory that is about to be overwritten. One of them may be kept from becoming an output.
 pub(super) fn settle(
+    unkept: Option<&Arc<Node>>,
     queue: &Queue,
     root: &Recorded,
     shape: &[usize],
@@ -83,6 +86,7 @@ pub(super) fn settle(
             references: ByNode::new(),
             below: ByNode::new(),
             held: Vec::new(),
+            unkept: unkept.map(Arc::as_ptr),
             reduction,
             folds,
             noted_by: capture::key(batch.recording()),
@@ -264,7 +268,7 @@ impl Settled {
             if !is_first(seen, node) {
                 continue;
             }
-            if self.is_held(node) {
+            if self.unkept != Some(Arc::as_ptr(node)) && self.is_held(node) {
                 held.push(Arc::clone(node));
             }
             if let Some(Work::Map(inner)) = &*node.work() {

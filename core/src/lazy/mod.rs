@@ -38,7 +38,7 @@ pub(crate) use pass::{Pass, Walk, handing_on};
 pub use usm_array::{ArrayOrScalar, Flags, UsmArray};
 
 use std::any::Any;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, Weak};
 
 use smallvec::SmallVec;
@@ -194,6 +194,8 @@ pub(crate) struct Node {
     peeked: AtomicBool,
     /// Whether a thread tries to compute it at once.
     computing: AtomicBool,
+    /// How often its work has become another way to the same elements; changed under the queue's flush lock.
+    changes: AtomicU32,
     /// Why it is submitted, or was: the number of a [`Cut`].
     cut: AtomicU8,
     /// The capture that notes its submission: that of the thread that recorded it.
@@ -358,6 +360,7 @@ impl Node {
             readers: PendingList::default(),
             peeked: AtomicBool::new(false),
             computing: AtomicBool::new(false),
+            changes: AtomicU32::new(0),
             cut: AtomicU8::new(Cut::Needed as u8),
             recording: capture::current(),
         })
@@ -414,6 +417,24 @@ impl Node {
         };
         drop(readers);
         drop(settled);
+    }
+
+    /// Has a pending node read its elements from where they were just written, until that is overwritten: then it is flushed first, as
+    /// any reader. The caller holds the queue's flush lock.
+    fn read_from(self: &Arc<Self>, written: UsmArray) {
+        let mut work = self.work();
+        let Some(Work::Map(recorded)) = &mut *work else { return };
+        let (dtype, layout) = (written.dtype(), recorded.layout.clone());
+        if let Some(memory) = written.elements().get_memory() {
+            memory.pending_reads.push(self);
+        }
+        let operands = smallvec::smallvec![Source::Array(written)];
+        let before =
+            std::mem::replace(recorded, Recorded { op: Op::Copy, dtype, out: dtype, layout, operands });
+        self.changes.fetch_add(1, Ordering::Relaxed);
+        drop(work);
+        // Interior nodes that were fused end here, consumed.
+        drop(before);
     }
 
     /// Ends a pending node whose result is in this memory.
@@ -483,8 +504,10 @@ impl Node {
     /// Who writes to an operand flushes its readers first. So where the node is still pending afterwards, nobody has begun to
     /// write before the operands were read, and the result is right; else it is not needed.
     fn at_once(self: &Arc<Self>) -> Result<bool> {
-        let work = match &*self.work() {
-            Some(work) if self.queue.allows_immediate() && work.is_of_memory() => work.clone(),
+        let (work, changes) = match &*self.work() {
+            Some(work) if self.queue.allows_immediate() && work.is_of_memory() => {
+                (work.clone(), self.changes.load(Ordering::Relaxed))
+            }
             _ => return Ok(false),
         };
         let memory = match &work {
@@ -494,6 +517,10 @@ impl Node {
         };
         let Some(memory) = memory else { return Ok(false) };
         let _lock = self.queue.flush_lock();
+        if self.changes.load(Ordering::Relaxed) != changes {
+            // What it was computed from may have been overwritten meanwhile.
+            return Ok(false);
+        }
         let pending = self.work().is_some();
         if pending {
             self.settle(memory);
