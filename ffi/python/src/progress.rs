@@ -6,7 +6,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use stridewise::Error;
 
-use crate::errors::{Fault, Result};
+use crate::errors::{Fault, Result, shown};
 
 /// How long somebody who wants to know of progress is left without news, about.
 pub(crate) const NEWS: Duration = Duration::from_millis(100);
@@ -27,7 +27,7 @@ impl Progress {
     pub(crate) fn of(function: Option<&Bound<'_, PyAny>>, what: &str) -> Result<Option<Self>> {
         let Some(function) = function.filter(|function| !function.is_none()) else { return Ok(None) };
         if !function.is_callable() {
-            let text = format!("`progress` is not callable; expected a function of {what}, or None");
+            let text = format!("`progress` is {}; expected a function of {what}, or None", shown(&function));
             return Err(Fault::Python(PyTypeError::new_err(text)));
         }
         Ok(Some(Self { function: function.clone().unbind(), told: Instant::now(), raised: None }))

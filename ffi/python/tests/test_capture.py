@@ -450,7 +450,7 @@ def test_progress_that_raises_ends_repeats():
     with pytest.raises(StopIteration):
         graph.repeat(1 << 40, progress=stop)
     assert float(x[0]) == 4
-    with pytest.raises(TypeError, match="`progress` is not callable"):
+    with pytest.raises(TypeError, match="`progress` is 3; expected a function"):
         graph.repeat(2, progress=3)
 
 

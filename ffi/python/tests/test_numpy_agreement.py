@@ -87,8 +87,9 @@ def test_quantiles_and_medians_of_nothing_are_nan(dtype):
 def test_axes_are_named_as_the_argument_is():
     a = sw.zeros((2, 3))
     for call in (
-        lambda axis: sw.flip(a, axis=axis), lambda axis: sw.squeeze(a, axis=axis), lambda axis: sw.roll(a, 1, axis=axis), lambda axis: sw.roll(a, (), axis=axis),
-        lambda axis: np.flip(a, axis=axis), lambda axis: np.roll(a, (), axis=axis),
+        lambda axis: sw.flip(a, axis=axis), lambda axis: sw.squeeze(a, axis=axis), lambda axis: sw.roll(a, 1, axis=axis),
+        lambda axis: sw.roll(a, () if isinstance(axis, int) else (1, 1), axis=axis),
+        lambda axis: np.flip(a, axis=axis), lambda axis: np.roll(a, 1, axis=axis),
     ):  # fmt: skip
         for axis in (2, -3, (0, 5)):
             with pytest.raises(np.exceptions.AxisError, match="`axis` is"):

@@ -432,7 +432,7 @@ def test_what_is_written_behind_differences():
 
 
 @pytest.mark.parametrize("call, name", [
-    (lambda a: sw.flip(a, axis=2), "axes"), (lambda a: sw.expand_dims(a, axis=-4), "axes"), (lambda a: sw.stack([a, a], axis=3), "axes"),
+    (lambda a: sw.flip(a, axis=2), "axis"), (lambda a: sw.expand_dims(a, axis=-4), "axis"), (lambda a: sw.stack([a, a], axis=3), "axes"),
     (lambda a: sw.concat([a, a], axis=2), "axis"), (lambda a: sw.sum(a, axis=2), "axis"), (lambda a: sw.diff(a, axis=2), "axis"),
     (lambda a: sw.insert(a, 0, 1, axis=2), "axis"), (lambda a: sw.delete(a, 0, axis=2), "axis"), (lambda a: np.sort(a, axis=2), "axis"),
     (lambda a: sw.quantile(a, 0.5, -3, method="hazen"), "axis"), (lambda a: sw.apply_along_axis(sw.sum, 2, a), "axis"),
