@@ -27,7 +27,7 @@ impl Progress {
     pub(crate) fn of(function: Option<&Bound<'_, PyAny>>, what: &str) -> Result<Option<Self>> {
         let Some(function) = function.filter(|function| !function.is_none()) else { return Ok(None) };
         if !function.is_callable() {
-            let text = format!("`progress` is {}; expected a function of {what}, or None", shown(&function));
+            let text = format!("`progress` is {}; expected a function of {what}, or None", shown(function));
             return Err(Fault::Python(PyTypeError::new_err(text)));
         }
         Ok(Some(Self { function: function.clone().unbind(), told: Instant::now(), raised: None }))
