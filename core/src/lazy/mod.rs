@@ -18,6 +18,7 @@
 //!   meanwhile, but whoever upgrades one then waits for the flush lock and finds the node settled.)
 //! - A pending node is registered with every allocation it reads, and with every pending node, whose allocation takes
 //!   the registration over; what writes to one flushes its readers first.
+//! - A pending node whose elements are assigned as they are stays pending, as a copy of what was written, and is a reader of that.
 
 mod draft;
 mod evaluate;
