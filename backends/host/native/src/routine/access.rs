@@ -43,6 +43,16 @@ pub struct Found {
     pub by: Option<Cell>,
 }
 
+/// The index of the first lane along an axis, in R11; its place is added to the address in R9. Outside of the array it leads to a label.
+fn begin_at(assembler: &mut Assembler, first: Cell, [last, stride]: [Cell; 2], otherwise: Label) {
+    assembler.load(R11, at(first));
+    assembler.by(General::Compare, R11, rm(last));
+    assembler.jump(Some(Condition::Above), otherwise);
+    assembler.mov(RAX, R11);
+    assembler.multiply(RAX, rm(stride));
+    assembler.by(General::Add, R9, Rm::Reg(RAX.0));
+}
+
 impl Routine {
     /// An index that is one for all lanes, in RAX; outside of the array it is the nearest one, or leads to a
     /// label.
@@ -189,12 +199,7 @@ impl Routine {
                     }
                 }
                 Index::Even { first, step } => {
-                    assembler.load(R11, at(first));
-                    assembler.by(General::Compare, R11, rm(last));
-                    assembler.jump(Some(Condition::Above), otherwise);
-                    assembler.mov(RAX, R11);
-                    assembler.multiply(RAX, rm(stride));
-                    assembler.by(General::Add, R9, Rm::Reg(RAX.0));
+                    begin_at(assembler, first, [last, stride], otherwise);
                     // Products of two numbers of 32 bits do not wrap.
                     assembler.load_as(RAX, rm(step), 4, true);
                     assembler.by(General::Compare, RAX, rm(step));
@@ -210,12 +215,7 @@ impl Routine {
                 }
                 Index::Follow { first, step, row, half } | Index::Near { first, step, row, half, .. } => {
                     // The smallest index in R11, the largest one in RDX.
-                    assembler.load(R11, at(first));
-                    assembler.by(General::Compare, R11, rm(last));
-                    assembler.jump(Some(Condition::Above), otherwise);
-                    assembler.mov(RAX, R11);
-                    assembler.multiply(RAX, rm(stride));
-                    assembler.by(General::Add, R9, Rm::Reg(RAX.0));
+                    begin_at(assembler, first, [last, stride], otherwise);
                     assembler.mov(RDX, R11);
                     if step != 0 {
                         assembler.load(RAX, at(across));
