@@ -13,7 +13,7 @@ use std::process::Command;
 
 use clap::{Arg, ArgAction, ArgMatches};
 
-use crate::arm::{self, FOLDER};
+use crate::cross::ARM;
 
 /// The package, and its program.
 const PACKAGE: &str = "stridewise-instructions";
@@ -48,9 +48,9 @@ const WAYS: [(&str, &str); 3] = [("loop", "host"), ("engine", "host:scalar"), ("
 
 /// Builds, counts, and prints each row as it is known.
 fn count(wanted: &[&String]) -> Result<(), String> {
-    arm::ensure()?;
+    ARM.ensure()?;
     let (program, plugin) = (program()?, plugin()?);
-    let listed = Command::new("qemu-aarch64").args(["-L", arm::LIBRARIES]).arg(&program).output();
+    let listed = ARM.emulated()?.arg(&program).output();
     let listed = listed.map_err(|error| format!("qemu-aarch64 could not be started: {error}"))?;
     println!(
         "Instructions for each of {ELEMENTS} elements, and how many times NEON's the loop's are\n\n\
@@ -81,8 +81,8 @@ fn executed(
     row: &str,
     calls: u64,
 ) -> Result<u64, String> {
-    let mut command = Command::new("qemu-aarch64");
-    command.args(["-L", arm::LIBRARIES, "-plugin"]).arg(plugin).arg(program);
+    let mut command = ARM.emulated()?;
+    command.arg("-plugin").arg(plugin).arg(program);
     command.args([how, row, &calls.to_string(), &ELEMENTS.to_string()]);
     // One thread, of which nobody waits for another.
     command.env("STRIDEWISE_DEVICE", device).env("STRIDEWISE_NUM_THREADS", "1");
@@ -100,16 +100,16 @@ fn executed(
 
 /// The program, built for Arm.
 fn program() -> Result<PathBuf, String> {
-    let mut command = arm::cargo("rustc");
+    let mut command = ARM.cargo("rustc");
     command.args(["--release", "--package", PACKAGE, "--bin", PROGRAM, "--"]).args(NO_VECTORS);
     crate::run_to_end(&mut command)?;
-    Ok(crate::target_folder().join(FOLDER).join(arm::TARGET).join("release").join(PROGRAM))
+    Ok(crate::target_folder().join(ARM.folder()).join(ARM.target).join("release").join(PROGRAM))
 }
 
 /// The plugin that counts, compiled for this machine.
 fn plugin() -> Result<PathBuf, String> {
     let source = crate::root().join("xtask/src/instructions/count.c");
-    let folder = crate::target_folder().join(FOLDER);
+    let folder = crate::target_folder().join(ARM.folder());
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let library = folder.join("count.so");
     let mut compiler = Command::new("cc");

@@ -4,10 +4,10 @@
 //! small crates in pure Rust: the tasks must start on a machine that has nothing but cargo.
 
 mod api;
-mod arm;
 mod bench;
 mod book;
 mod crates;
+mod cross;
 mod demo;
 #[cfg(test)]
 mod dependencies;

@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 use crate::packages::{self, host_target};
 use crate::programs::Program;
 use crate::steps::{Step, run_all};
-use crate::{matrix, nvrtc, opencl, python};
+use crate::{cross, matrix, nvrtc, opencl, python};
 
 /// The oldest toolchain that must build the library; `rust-version` of the workspace.
 const OLDEST_TOOLCHAIN: &str = "1.89";
@@ -283,14 +283,17 @@ fn steps() -> Result<Vec<Step>, String> {
         .with("STRIDEWISE_CASES", "100000")
         .slow(),
     ];
-    steps.push(
+    steps.extend([
         Step::call(
             "aarch64",
             "tests of core and of the host's kernels on 64-bit Arm, by QEMU, on two processors",
-            crate::arm::test,
+            || cross::ARM.test(),
         )
         .by_name(),
-    );
+        Step::call("musl", "the same on Linux without glibc", || cross::MUSL.test()).by_name(),
+        Step::call("i686", "the same on 32-bit x86", || cross::X86_32.test()).by_name(),
+        Step::call("riscv64", "the same on 64-bit RISC-V, by QEMU", || cross::RISC_V.test()).by_name(),
+    ]);
     steps.push(
         Step::cargo(
             "thread-sanitizer",

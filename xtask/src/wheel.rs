@@ -5,6 +5,7 @@ use std::process::Command;
 
 use clap::{Arg, ArgAction, ArgMatches};
 
+use crate::cross::ARM;
 use crate::python;
 
 /// The oldest C library that the wheel runs on: that of Red Hat's 8 and of Debian 10. Rust's standard library asks for less.
@@ -109,8 +110,8 @@ pub(crate) fn wheel(profile: &str, machine: Machine) -> Result<PathBuf, String> 
     let processor = match machine {
         Machine::This => std::env::consts::ARCH,
         Machine::Arm => {
-            crate::targets::ensure(crate::arm::TARGET)?;
-            wheel.args(["--target", crate::arm::TARGET]);
+            crate::targets::ensure(ARM.target)?;
+            wheel.args(["--target", ARM.target]);
             "aarch64"
         }
     };

@@ -414,6 +414,7 @@ pub(super) fn untouched(before: &Array, after: &Array, dims: &[usize]) {
 }
 
 /// The seeds of random cases: so many, or as the environment says, by a number or a range.
+#[cfg(all(feature = "native", target_arch = "x86_64", unix))]
 pub(crate) fn cases(few: u64) -> std::ops::Range<u64> {
     let number = |text: &str| text.trim().parse().ok();
     let given = std::env::var("STRIDEWISE_NATIVE_CASES").ok();
