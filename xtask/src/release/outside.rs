@@ -79,7 +79,7 @@ pub(super) fn least() -> Result<(), String> {
                 )
             },
         )?;
-        let mut check = cargo(&["check", "--quiet", "--locked", "--target-dir"]);
+        let mut check = cargo(&["check", "--quiet", "--keep-going", "--locked", "--target-dir"]);
         check.arg(crate::root().join("target/least")).env_remove("RUSTC_BOOTSTRAP");
         crate::run_to_end(&mut check)
     })
