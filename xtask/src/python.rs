@@ -37,6 +37,9 @@ const CLIENTS: &[&str] = &[
 ];
 /// The variable by which the clients' tests know that they have to be there; `whole` has all of their own tests run.
 const CLIENTS_VARIABLE: &str = "STRIDEWISE_CLIENTS";
+/// The variable by which the tests run one of so many of those on OpenCL's devices, and what it is unless it is set.
+const OPENCL_VARIABLE: &str = "STRIDEWISE_OPENCL_SAMPLE";
+const OPENCL_SAMPLE: &str = "4";
 /// Bytes that a wheel without debugging information has at most.
 const WHEEL_BYTES: u64 = 15_000_000;
 
@@ -98,7 +101,10 @@ pub(crate) fn build(debug: bool) -> Result<(), String> {
 /// # Errors
 /// As for [`build()`].
 pub(crate) fn build_to_test() -> Result<(), String> {
-    build_with(false, &["stridewise-numerics", "stridewise-python"])
+    build_with(
+        false,
+        &["stridewise-numerics", "stridewise-python", "faer", "faer-traits", "rustfft", "realfft"],
+    )
 }
 
 /// Builds the wheel, with these packages hardly optimised, and installs it.
@@ -143,8 +149,12 @@ pub(crate) fn test() -> Result<(), String> {
     ensure_clients()?;
     // Of clients' own tests a sample, unless the variable asks for the whole.
     let clients = std::env::var(CLIENTS_VARIABLE).unwrap_or_else(|_| "required".to_owned());
+    // And of what runs on OpenCL's devices, whose runtimes compile a kernel for each test.
+    let opencl = std::env::var(OPENCL_VARIABLE).unwrap_or_else(|_| OPENCL_SAMPLE.to_owned());
     // By two processes: most tests compute on one thread, and little.
-    crate::run_to_end(pytest().args(["--numprocesses=2", "."]).env(CLIENTS_VARIABLE, clients))
+    crate::run_to_end(
+        pytest().args(["--numprocesses=2", "."]).env(CLIENTS_VARIABLE, clients).env(OPENCL_VARIABLE, opencl),
+    )
 }
 
 /// Runs those of the ends and forks of processes with a runtime of OpenCL.

@@ -51,6 +51,11 @@ impl Step {
         self.environment.push((variable, value.into()));
         self
     }
+    /// How much of it runs, by a variable, unless whoever runs it has set that.
+    pub(crate) fn sample(self, variable: &'static str, value: &str) -> Self {
+        let given = std::env::var(variable);
+        self.with(variable, given.unwrap_or_else(|_| value.to_owned()))
+    }
     pub(crate) fn slow(mut self) -> Self {
         self.slow = true;
         self

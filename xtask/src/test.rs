@@ -13,13 +13,24 @@ use crate::{cross, matrix, nvrtc, opencl, python};
 const OLDEST_TOOLCHAIN: &str = "1.89";
 /// The features that the tests are built with: all that need no system package, those for tests too.
 const FEATURES: &str = "stridewise/ndarray,stridewise/approx,stridewise/serde,stridewise/graph-files,stridewise-faults/injection";
-/// Kernels of one level, hardly optimised: for steps that are about something else and need a build of their own.
-const SMALL: &str = "--config profile.test.package.stridewise-host.opt-level=0 \
-     --config profile.test.package.stridewise-conformance.opt-level=0 --no-default-features";
+/// What is hardly optimised in steps that are about something else than kernels and need a build of their own, which is most of
+/// their time: of kernels, one level.
+const PLAIN: &[&str] =
+    &["stridewise-core", "stridewise-host", "stridewise-conformance", "stridewise-exchange", "proptest"];
+const PLAIN_PRODUCTS: &[&str] = &["gemm-common", "gemm-f32", "gemm-f64", "gemm-c32", "gemm-c64"];
 
 /// Cargo's arguments for tests. All steps choose the same packages and features, so that they share one build.
 pub(crate) fn tests() -> String {
     format!("test --locked --workspace --features {FEATURES}")
+}
+
+/// Cargo's arguments for such a step.
+fn small() -> String {
+    let tests = PLAIN.iter().map(|package| ("test", package));
+    let all = tests.chain(PLAIN_PRODUCTS.iter().map(|package| ("dev", package)));
+    all.map(|(profile, package)| format!("--config profile.{profile}.package.{package}.opt-level=0 "))
+        .chain(["--no-default-features".to_owned()])
+        .collect()
 }
 
 /// Runs a test that does something only where a variable is set, without OpenCL devices.
@@ -79,7 +90,7 @@ pub(crate) fn flag(name: &'static str, help: &'static str) -> Arg {
 /// The steps, in an order that finds cheap failures first and builds each set of features only once: the features of a
 /// build are part of what cargo caches it under, so that they share a target directory; the sanitizer has its own.
 fn steps() -> Result<Vec<Step>, String> {
-    let target = host_target()?;
+    let (target, small) = (host_target()?, small());
     let mut steps = vec![
         Step::call("toolchain", "the components clippy and rustfmt, added where they are missing", || {
             packages::ensure_component("rustfmt")?;
@@ -133,7 +144,7 @@ fn steps() -> Result<Vec<Step>, String> {
             &format!("{} --no-fail-fast", tests()),
         )
         // Of the matrix on the host a sample; without this variable all of it is run, which takes ten minutes.
-        .with(matrix::SAMPLE, "8"),
+        .sample(matrix::SAMPLE, "16"),
         Step::call(
             "faults",
             "every n-th allocation, vector, thread and call of a runtime fails: nothing is lost, stuck or wrong",
@@ -142,15 +153,17 @@ fn steps() -> Result<Vec<Step>, String> {
         .slow(),
         Step::cargo(
             "interleavings",
-            "signals, tracks, forks, pools and the registry in thousands of orders of three threads; and hwloc reads the same \
+            "signals, tracks, forks, pools and the registry in hundreds of orders of three threads; and hwloc reads the same \
              processors, caches and nodes as the system's files have",
             // Without the crates that have locks and threads of the system's. What hwloc reads would need a build of its own else.
             &format!(
-                "test --locked {SMALL} --package stridewise-core --package stridewise-host --package stridewise-null \
+                "test --locked {small} --package stridewise-core --package stridewise-host --package stridewise-null \
                  --features stridewise-host/interleavings,stridewise-null/interleavings,stridewise-host/hwloc \
                  --lib --test interleavings -- interleavings topology"
             ),
         )
+        // A quarter of them: without this variable, thousands.
+        .sample("STRIDEWISE_INTERLEAVINGS", "500")
         .slow()
         .needs("libraries"),
         Step::call("template", "the template of a backend passes a sample of the matrix, from outside the workspace", template)
@@ -267,10 +280,10 @@ fn steps() -> Result<Vec<Step>, String> {
         Step::cargo(
             "address-sanitizer",
             "without features, system packages and levels of instructions, what a program sees is the same; no leak and no use \
-             after free when queues, events and arrays go in any order; and a hundred thousand tensors of any fields: each is an \
+             after free when queues, events and arrays go in any order; and tens of thousands of tensors of any fields: each is an \
              error or stays inside its memory",
             &format!(
-                "test {SMALL} --locked --target {target} --target-dir target/address-sanitizer --package stridewise \
+                "test {small} --locked --target {target} --target-dir target/address-sanitizer --package stridewise \
                  --features stridewise/npy --test api --test cheat_sheet --test usm_ndarray --test npy --test lifetimes \
                  --package stridewise-exchange --lib"
             ),
@@ -280,7 +293,7 @@ fn steps() -> Result<Vec<Step>, String> {
         // The sanitizers are not stable options of the compiler yet; this variable lets a stable one have them.
         .with("RUSTC_BOOTSTRAP", "1")
         .with("RUSTFLAGS", "-Zsanitizer=address")
-        .with("STRIDEWISE_CASES", "100000")
+        .sample("STRIDEWISE_CASES", "25000")
         .slow(),
     ];
     steps.extend([
@@ -306,7 +319,7 @@ fn steps() -> Result<Vec<Step>, String> {
         )
         .with("RUSTC_BOOTSTRAP", "1")
         .with("RUSTFLAGS", "-Zsanitizer=thread")
-        .with("STRIDEWISE_MATRIX_SAMPLE", "48")
+        .sample("STRIDEWISE_MATRIX_SAMPLE", "48")
         .by_name(),
     );
     // Without that toolchain, clippy's `incompatible_msrv` looks after the standard library's part of the promise.
