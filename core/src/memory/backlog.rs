@@ -19,7 +19,7 @@ use crate::sync::{Mutex, MutexGuard};
 const PRUNE_LEN: usize = 32;
 /// Commands that may be under way whatever they touch.
 const FEW: usize = 2;
-/// How long an open command is waited for, once: afterwards it is known to wait for somebody.
+/// How long an open command is waited for, once: afterwards it is known to wait for somebody. It bounds how long that keeps a caller.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 /// How long the oldest command is waited for before it is looked whether others have ended meanwhile: it may go on for ever, and
 /// they need not wait for it.

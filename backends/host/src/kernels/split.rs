@@ -14,7 +14,7 @@ pub(super) const PARTS: usize = 4;
 pub(super) const ROW_BYTES: usize = 4 << 10;
 /// Elements that a thread has at least of a row that is gone over several times: sorted, or counted before it is moved.
 pub(super) const LONG_PART: usize = 32 << 10;
-/// Boundaries within a row are multiples of this many elements.
+/// Boundaries within a row are multiples of this many elements: whole lines of the cache, of any dtype.
 pub(super) const GRAIN: usize = 64;
 
 /// Calls `run(start, end)` for parts that make up `0..total`, on up to `threads` threads. `row`: extent of the innermost

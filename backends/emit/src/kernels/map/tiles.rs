@@ -4,14 +4,12 @@ use std::fmt::Write as _;
 
 use stridewise_core::backend::{LaunchPlan, Operand};
 
-use super::{GROUP, arguments, call, declare, operands, places, program_text, space, space_type};
+use super::{arguments, call, declare, operands, places, program_text, space, space_type};
 use crate::kernels::text::{Parameters, c_type};
-use crate::kernels::{Argument, Key, Stage, Target, Writer};
+use crate::kernels::{Argument, BAND, GROUP, Key, Stage, Target, Writer};
 
 /// Groups at most: they go on from there in a loop.
 const MAX_TILE_GROUPS: usize = 1 << 20;
-/// Rows of tiles that groups which run at the same time take side by side.
-const BAND: usize = 8;
 
 /// Inputs that are read along another dimension than the outputs are written: their tiles turn in local memory.
 #[derive(Clone, Copy)]

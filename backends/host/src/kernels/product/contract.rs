@@ -39,7 +39,8 @@ const UNCUT: usize = 256;
 const FEW_LEN: usize = 4;
 /// Rows and columns at most of a product of which several threads do a part of each sum, as there are no parts of rows or columns.
 const SMALL_LEN: usize = 64;
-/// Products of such a part at least, and parts at most: neither depends on the number of threads, as the order of the sums does.
+/// Products of such a part at least, and parts at most, which bounds the memory of their sums: neither depends on the number of
+/// threads, as the order of the sums does.
 const DEPTH: usize = 1 << 12;
 const DEPTHS: usize = 64;
 /// Bytes of traffic that a multiplication is worth, one in as many.

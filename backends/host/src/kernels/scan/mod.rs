@@ -23,7 +23,7 @@ use super::split::{self, Address};
 use super::tuning::{ENOUGH_THREADS, TILE_BYTES, Tuning};
 use running::{BEGIN, BESIDE, BesideFn, Carry, ScanFn, running, running_beside};
 
-/// Elements of a block.
+/// Elements of a block. What is before a block is added to what comes of it, so this decides the bits of floats.
 const BLOCK: usize = 8192;
 /// Rows shorter than this are not worth tiles across them.
 const SHORT: usize = 16;
