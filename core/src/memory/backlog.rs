@@ -15,7 +15,8 @@ use crate::runtime::Queue;
 use crate::sync::{Home, assert_unlocked, is_left_behind};
 use crate::sync::{Mutex, MutexGuard};
 
-/// Commands above which the list is searched for ended ones, or twice what the last search left.
+/// Commands above which the list is searched for ended ones, or twice what the last search left: each is looked at a few times,
+/// whatever this number is.
 const PRUNE_LEN: usize = 32;
 /// Commands that may be under way whatever they touch.
 const FEW: usize = 2;

@@ -28,10 +28,10 @@ const MOST_GROUP: usize = 1024;
 const LEAST_SHARING: usize = 16;
 /// Elements of a row at least.
 const LEAST_ROW: usize = 32;
-/// Elements of a work-item at least, as long as registers keep as many: so fewer waves share a row, and wait for each other.
-const ITEMS: usize = 32;
 /// Bytes that a work-item keeps in registers at most, where an element takes four at least.
 const KEPT_BYTES: usize = 128;
+/// Elements of a work-item at least, as long as registers keep as many: so fewer waves share a row, and wait for each other.
+const ITEMS: usize = KEPT_BYTES / 4;
 
 /// The one kernel of all stages; `None` where they are other than described above, or rows too few, too short or too long.
 pub(crate) fn work<'a>(stages: &'a [Vec<LaunchPlan>], target: &'a Target) -> Option<Work<'a>> {

@@ -9,7 +9,7 @@ use crate::fork_join::{self, Direction};
 /// A part has at least about this much work, in bytes moved.
 const PART_BYTES: usize = 64 << 10;
 /// Parts per thread, so that a late thread does not hold up the others.
-pub(super) const PARTS: usize = 4;
+pub(crate) const PARTS: usize = 4;
 /// Bytes of a row of results that a thread has at least, where threads share rows.
 pub(super) const ROW_BYTES: usize = 4 << 10;
 /// Elements that a thread has at least of a row that is gone over several times: sorted, or counted before it is moved.

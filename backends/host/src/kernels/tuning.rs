@@ -36,8 +36,8 @@ pub(super) const SECOND_CACHE_BYTES: usize = 1 << 20;
 /// Threads from which on they share work that each of them has to read all of: what each of two does takes as long as all of it.
 pub(super) const ENOUGH_THREADS: usize = 3;
 
-/// Work below this estimate is done on the calling thread, without a submission: longer than what a submission does on the calling thread, for there is nothing
-/// to submit. Twice as many threads gain half of it, less what it takes to wake them.
+/// Work below this estimate is done on the calling thread, without a submission: longer than what a submission does on the calling
+/// thread, for there is nothing to submit. Twice as many threads gain half of it, less what it takes to wake them.
 pub(super) const AT_ONCE_NS: usize = 25_000;
 
 /// The same for work that somebody waits for: all threads take part where it takes longer than [`AT_ONCE_NS`].

@@ -23,8 +23,10 @@ pub(super) struct Tiles {
 }
 
 impl Tiles {
-    /// The least extent of both dimensions that makes tiles worth it.
-    const LEAST: usize = 32;
+    /// Elements of a tile's edge, where both dimensions have as many as the last one: with half or twice as many, what is turned
+    /// took as long.
+    const EDGES: [usize; 2] = [64, 32];
+    const LEAST: usize = Self::EDGES[1];
 
     pub(super) fn of(plan: &LaunchPlan, target: &Target) -> Option<Self> {
         let last = plan.dims.len().checked_sub(2)? + 1;
@@ -46,7 +48,7 @@ impl Tiles {
             sizes.map(|(i, _)| tile * plan.program.inputs()[i].size()).sum()
         };
         let fits = |edge: usize| bytes(edge) <= target.local_bytes * 3 / 4 && edge <= target.max_group;
-        let edge = [64, 32].into_iter().find(|&edge| fits(edge))?;
+        let edge = Self::EDGES.into_iter().find(|&edge| fits(edge))?;
         Some(Self { other, edge, turned })
     }
 

@@ -12,7 +12,8 @@ use crate::fork_join;
 use crate::kernels::split::{Address, LONG_PART};
 use crate::kernels::tuning::{SECOND_CACHE_BYTES, TABLES};
 
-/// Values that are looked at together: most of them do not occur.
+/// Values that are looked at together, four lines of counters: most of them do not occur. With 32, 1 Mi `int16` took 1.17 times as
+/// long, with 128 as long.
 const LOOKED_AT: usize = 64;
 /// Counters of the places of wide integers at most: a quarter of the second cache.
 const MOST_COUNTERS: usize = SECOND_CACHE_BYTES / 4 / size_of::<u32>();
