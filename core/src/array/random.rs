@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::layout::{Layout, Order, Shape, normalize_axis};
 use crate::lazy::immediate;
 use crate::memory::UsmKind;
+use crate::memory::immediate::FEW_LEN;
 use crate::ops::{self, Op};
 use crate::runtime::{Queue, common_queue};
 use crate::scalar::Scalar;
@@ -29,9 +30,6 @@ pub struct Generator {
     queue: Option<Queue>,
     kind: Option<UsmKind>,
 }
-
-/// Numbers at most that are computed step by step: each step goes through the first-level cache, and is no submission.
-const FEW: usize = 1 << 10;
 
 /// 2⁻³², 2⁻⁵³ and the like.
 pub(super) fn scale(bits: u32) -> Scalar {
@@ -110,7 +108,7 @@ impl Generator {
     pub(super) fn places(&self, shape: &[usize]) -> Result<UsmArray> {
         let queue = self.queue()?;
         let (kind, steps) = (self.kind_on(&queue), Layout::contiguous(shape, Order::C)?);
-        if steps.len() <= FEW
+        if steps.len() <= FEW_LEN
             && let Some(places) = immediate::range(&queue, kind, &steps, self.counter, Dtype::U64)?
         {
             return Ok(places);

@@ -10,7 +10,7 @@ pub struct Backlog {
     pub bytes: usize,
 }
 
-/// Commands of a device: on a GPU a few milliseconds of launches.
+/// Commands of a device at most, which bounds what they keep in memory: on a GPU a few milliseconds of launches.
 const COMMANDS: usize = 1024;
 /// What part of its memory the commands of a device may touch, and at least how much.
 const MEMORY_PART: usize = 64;

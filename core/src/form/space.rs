@@ -9,7 +9,7 @@ use super::text::List;
 use super::tree::MAX_SPACE_DIMS;
 use crate::error::{Error, Result, counted};
 
-/// Items of a group where nothing depends on how they are grouped.
+/// Items of a group where nothing depends on how they are grouped: as many as a host computes in lock-step, and as a GPU's groups have.
 const FREE_GROUP_LEN: usize = 256;
 /// Bytes of private arrays that the items of such a group have together, unless one item has more.
 const FREE_PRIVATE_BYTES: u64 = 1 << 24;

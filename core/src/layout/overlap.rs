@@ -10,7 +10,8 @@ use smallvec::SmallVec;
 
 use super::Layout;
 
-/// Steps of the search after which [`overlaps`] and [`self_overlaps`] answer "yes" without proof.
+/// Steps of the search after which [`overlaps`] and [`self_overlaps`] answer "yes" without proof, which is safe: it bounds how long
+/// they take.
 const WORK_LIMIT: usize = 1 << 18;
 
 /// `coefficient × unknown` with the unknown in `0..=bound`; the coefficient is positive.

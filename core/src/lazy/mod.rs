@@ -65,7 +65,7 @@ use crate::sync::{Mutex, MutexGuard};
 use size::{Graph, Size};
 
 /// Operations that a recorded expression has at most before its operands are flushed, with the conversions of their operands: a
-/// program has room for a few more, of its result.
+/// program has room for a few more, of its result. With 16 of them, Sobel's 17 were cut in two, with one result stored on the way.
 const MAX_RECORDED_STEPS: usize = MAX_STEPS - 4;
 /// Arrays that a recorded expression reads at most before its operands are flushed.
 const MAX_RECORDED_LEAVES: usize = MAX_INPUTS - 4;

@@ -15,11 +15,12 @@ use crate::runtime::Queue;
 use crate::sync::{Home, assert_unlocked, is_left_behind};
 use crate::sync::{Mutex, MutexGuard};
 
-/// Commands above which the list is searched for ended ones, or twice what the last search left.
+/// Commands above which the list is searched for ended ones, or twice what the last search left: each is looked at a few times,
+/// whatever this number is.
 const PRUNE_LEN: usize = 32;
 /// Commands that may be under way whatever they touch.
 const FEW: usize = 2;
-/// How long an open command is waited for, once: afterwards it is known to wait for somebody.
+/// How long an open command is waited for, once: afterwards it is known to wait for somebody. It bounds how long that keeps a caller.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(100);
 /// How long the oldest command is waited for before it is looked whether others have ended meanwhile: it may go on for ever, and
 /// they need not wait for it.

@@ -23,8 +23,10 @@ use crate::sync::{Mutex, MutexGuard};
 pub const BLOCK_ALIGN_BYTES: usize = 64;
 /// Larger blocks are allocations of their own.
 const SLAB_BLOCK_BYTES: usize = SLAB_BYTES / 16;
+/// Bytes that blocks of a class are cut from: it bounds what a few small arrays keep. With a half or twice as many, 3000 arrays of
+/// 4 KiB and 500 of 16 took as long.
 const SLAB_BYTES: usize = 1 << 20;
-/// Retired blocks that are found busy before an allocation stops looking: work ends about in its order.
+/// Retired blocks that are found busy before an allocation stops looking: a bound for the time, as work ends about in its order.
 const RETIRED_LOOKS: usize = 2;
 /// How long who waits for blocks sleeps before it looks again.
 const NAP: Duration = Duration::from_micros(100);

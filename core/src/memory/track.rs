@@ -103,7 +103,8 @@ pub(crate) enum Mode {
 
 /// Accesses that are few: a first list of them is small, and each is looked for by itself.
 pub(super) const FEW_ACCESSES: usize = 64;
-/// Accesses below which the list is not searched for finished ones.
+/// Accesses below which the list is not searched for finished ones; from there on it is when it has doubled, so that each access is
+/// looked at a few times, whatever this number is.
 const SEARCH_LEN: usize = 4;
 
 struct Recorded {
@@ -329,7 +330,8 @@ struct OpenView {
 pub(crate) enum Views {
     /// None forbids it.
     Clear,
-    /// One does that soon ends: to be waited for without any lock ([`Allocation::wait_for_views`](super::allocation::Allocation::wait_for_views)).
+    /// One does that soon ends: to be waited for without any lock
+    /// ([`Allocation::wait_for_views`](super::allocation::Allocation::wait_for_views)).
     Ending,
 }
 

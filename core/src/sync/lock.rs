@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 use super::primitives::atomic::{AtomicBool, AtomicUsize, Ordering};
 use super::primitives::{self as sync, thread, thread_local};
 
-/// Counters, of which threads have one each in turns.
+/// Counters, of which threads have one each in turns: a line of the cache each, so that few threads write to the same one, and so few
+/// that who waits for all of them reads 8 KiB.
 const COUNTERS: usize = 64;
 /// How long who waits for others sleeps between two looks.
 const NAP: Duration = Duration::from_micros(50);

@@ -126,6 +126,13 @@ pub struct Target {
     pub general_points: usize,
 }
 
+/// Work-items of a group where they run side by side, at most: of maps, reductions, scans and walks over points.
+const GROUP: usize = 256;
+/// Groups that a compute unit runs at the same time, about.
+const GROUPS: usize = 8;
+/// Rows of tiles that groups which run at the same time take side by side.
+const BAND: usize = 8;
+
 /// Who writes a text: the start of its key, so that no two of them can mean different texts by one key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Writer {

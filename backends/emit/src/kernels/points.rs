@@ -5,14 +5,12 @@ use std::fmt::Write as _;
 use smallvec::SmallVec;
 use stridewise_core::backend::MAX_PLAN_DIMS;
 
-use super::{Argument, Key, Target};
+use super::{Argument, GROUP, Key, Target};
 
 /// Points that a work-item of a processor takes at least, where there are as many.
 const FEWEST_POINTS: usize = 256;
 /// Work-items that there are for each compute unit of a processor, so that all of them are busy until the end.
 const ITEMS_PER_UNIT: usize = 8;
-/// Work-items of a group where they run side by side.
-const GROUP: usize = 256;
 
 /// One stride per dimension.
 pub(super) type Strides = SmallVec<[isize; MAX_PLAN_DIMS]>;

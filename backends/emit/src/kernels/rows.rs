@@ -19,20 +19,19 @@ use stridewise_core::{
 use super::reduce::narrow;
 use super::reduce::state::Folding;
 use super::text::{Parameters, WAVE_FUNCTIONS, c_type};
-use super::{Argument, Key, Stage, Target, Work, Writer};
+use super::{Argument, GROUP, Key, Stage, Target, Work, Writer};
 use crate::emit;
 
-/// Work-items of a group at most, and where a row fits in few elements each; short rows share such a group.
-const GROUP: usize = 1024;
-const USUAL_GROUP: usize = 256;
+/// Work-items of a group at most; where a row fits in few elements each there are [`GROUP`], which short rows share.
+const MOST_GROUP: usize = 1024;
 /// Work-items of a row at least.
 const LEAST_SHARING: usize = 16;
 /// Elements of a row at least.
 const LEAST_ROW: usize = 32;
-/// Elements of a work-item at least, as long as registers keep as many: so fewer waves share a row, and wait for each other.
-const ITEMS: usize = 32;
 /// Bytes that a work-item keeps in registers at most, where an element takes four at least.
 const KEPT_BYTES: usize = 128;
+/// Elements of a work-item at least, as long as registers keep as many: so fewer waves share a row, and wait for each other.
+const ITEMS: usize = KEPT_BYTES / 4;
 
 /// The one kernel of all stages; `None` where they are other than described above, or rows too few, too short or too long.
 pub(crate) fn work<'a>(stages: &'a [Vec<LaunchPlan>], target: &'a Target) -> Option<Work<'a>> {
@@ -165,11 +164,11 @@ fn form<'a>(stages: &'a [Vec<LaunchPlan>], target: &Target) -> Option<Form<'a>> 
 
     let bytes: usize = kept.iter().map(|(_, dtype): &Array<'_>| dtype.size().max(4)).sum();
     let most = 1 << (KEPT_BYTES / bytes.max(1)).checked_ilog2()?;
-    let mut sharing = len.div_ceil(ITEMS.min(most)).next_power_of_two().clamp(LEAST_SHARING, USUAL_GROUP);
+    let mut sharing = len.div_ceil(ITEMS.min(most)).next_power_of_two().clamp(LEAST_SHARING, GROUP);
     sharing = sharing.max(len.div_ceil(most).next_power_of_two());
-    let group = sharing.max(USUAL_GROUP);
+    let group = sharing.max(GROUP);
     let states: usize = folds.iter().chain(&last_fold).map(|fold| fold.folding.state_bytes()).sum();
-    let fits = group <= GROUP.min(target.max_group) && group * states <= target.local_bytes;
+    let fits = group <= MOST_GROUP.min(target.max_group) && group * states <= target.local_bytes;
     let items = len.div_ceil(sharing).next_power_of_two();
     (fits && len >= LEAST_ROW).then_some(Form {
         rows,

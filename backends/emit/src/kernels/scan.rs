@@ -21,18 +21,14 @@ use super::reduce::load::{Access, Inputs};
 use super::reduce::numbers::Numbers;
 use super::reduce::space::Space;
 use super::reduce::state::Folding;
-use super::{Argument, Key, Stage, Target, Work, Writer};
+use super::{Argument, GROUP, GROUPS, Key, Stage, Target, Work, Writer};
 
-/// Work-items of a group, at most.
-const GROUP: usize = 256;
 /// Rows shorter than this are scanned by a work-item each.
-const SHORT: usize = 128;
+const SHORT: usize = 32;
 /// So many rows next to each other are read together by work-items that scan one each.
 const COLUMNS: usize = 16;
-/// Groups that a compute unit runs at the same time, about.
-const GROUPS: usize = 8;
 /// Groups per compute unit where rows are cut into parts: several rounds, so that the last is a small part.
-const SPLIT_GROUPS: usize = 16;
+const SPLIT_GROUPS: usize = 2 * GROUPS;
 /// Work-items per compute unit that scan a part each.
 const SPLIT_ITEMS: usize = 2048;
 /// Elements of a part that a work-item scans, at least.

@@ -51,10 +51,10 @@ const CACHE_PER_PROCESSOR: usize = 6 << 20;
 /// As much of one as cores that share it commonly have together.
 const CACHE_PER_COMPLEX: usize = 32 << 20;
 
-/// Commands under way: some for every thread, since what is short is computed by one.
+/// Commands under way, which bounds the memory that they keep: some for every thread, since what is short is computed by one.
 const HOST_COMMANDS: usize = 16;
 const HOST_COMMANDS_PER_THREAD: usize = 8;
-/// Bytes under way for every thread: some milliseconds of work.
+/// Bytes under way for every thread, for the same reason: some milliseconds of work.
 const HOST_BYTES_PER_THREAD: usize = 32 << 20;
 
 /// What a device of so many threads can do beyond the minimum.

@@ -20,7 +20,7 @@ use crate::guard;
 /// costs its dependents nothing.
 const INLINE_NS: u64 = 20_000;
 /// The list of unfinished events is searched for finished ones when it has grown to this length, or to twice what the
-/// last search left.
+/// last search left: each is looked at a few times, whatever this number is.
 const PRUNE_LEN: usize = 64;
 
 /// The road of a command that is small enough: see [`road`].

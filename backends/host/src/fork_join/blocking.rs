@@ -11,7 +11,8 @@ use stridewise_core::backend::start_thread;
 /// Address space for a thread's stack, kernel tiles included; only touched pages cost memory.
 pub(super) const STACK_BYTES: usize = 8 << 20;
 
-/// How long a thread waits for another task.
+/// How long a thread waits for another task before it ends: it bounds how long idle threads stay, and is far more than it takes to
+/// start one.
 const LINGER: Duration = Duration::from_secs(1);
 /// Threads that wait at most.
 const MAX_IDLE: usize = 64;

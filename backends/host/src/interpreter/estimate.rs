@@ -16,7 +16,7 @@ use super::frame::{Bits, LANES, bounds};
 const STEP_PS: u64 = 300;
 /// What compiling and the frames of a thread cost.
 const BEGIN_NS: u64 = 5_000;
-/// How often a loop is taken to go round that is known to end soon.
+/// How often a loop is taken to go round that is known to end soon: a guess, for only its data says.
 const ROUNDS: u64 = 64;
 /// How many times as long a step takes where somebody watches, who looks at every element that is accessed.
 const WATCHED: u64 = 200;

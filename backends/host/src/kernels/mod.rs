@@ -51,7 +51,7 @@ pub(crate) use family::{estimate_ns, supports};
 pub(crate) use immediate::{elements_fn, gather_elements, is_short};
 pub(crate) use reduce::small::{Sharing, fold_elements, shares_fold};
 pub(crate) use reduce::together::groups;
-pub(crate) use split::try_share;
+pub(crate) use split::{PARTS, try_share};
 pub(crate) use stages::by_rows;
 pub(crate) use tuning::Tuning;
 

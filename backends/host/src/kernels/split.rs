@@ -9,12 +9,12 @@ use crate::fork_join::{self, Direction};
 /// A part has at least about this much work, in bytes moved.
 const PART_BYTES: usize = 64 << 10;
 /// Parts per thread, so that a late thread does not hold up the others.
-pub(super) const PARTS: usize = 4;
+pub(crate) const PARTS: usize = 4;
 /// Bytes of a row of results that a thread has at least, where threads share rows.
 pub(super) const ROW_BYTES: usize = 4 << 10;
 /// Elements that a thread has at least of a row that is gone over several times: sorted, or counted before it is moved.
 pub(super) const LONG_PART: usize = 32 << 10;
-/// Boundaries within a row are multiples of this many elements.
+/// Boundaries within a row are multiples of this many elements: whole lines of the cache, of any dtype.
 pub(super) const GRAIN: usize = 64;
 
 /// Calls `run(start, end)` for parts that make up `0..total`, on up to `threads` threads. `row`: extent of the innermost

@@ -26,13 +26,18 @@ pub(super) const NEAR_PS: usize = 36;
 /// Rough time to gather any other element.
 pub(super) const GATHER_PS: usize = 600;
 
+/// Tables that a thread counts in, in turns: a counter that is counted twice in a row waits for itself.
+pub(super) const TABLES: usize = 4;
+
+/// What counts of a core's first-level cache beside what is read: results, or sums, that stay there while others come upon them.
+pub(super) const FIRST_CACHE_BYTES: usize = 16 << 10;
 /// What counts of a core's second-level cache: what fits is read again, or by each of several threads, as fast as if it were once.
 pub(super) const SECOND_CACHE_BYTES: usize = 1 << 20;
 /// Threads from which on they share work that each of them has to read all of: what each of two does takes as long as all of it.
 pub(super) const ENOUGH_THREADS: usize = 3;
 
-/// Work below this estimate is done on the calling thread, without a submission: longer than what a submission does on the calling thread, for there is nothing
-/// to submit. Twice as many threads gain half of it, less what it takes to wake them.
+/// Work below this estimate is done on the calling thread, without a submission: longer than what a submission does on the calling
+/// thread, for there is nothing to submit. Twice as many threads gain half of it, less what it takes to wake them.
 pub(super) const AT_ONCE_NS: usize = 25_000;
 
 /// The same for work that somebody waits for: all threads take part where it takes longer than [`AT_ONCE_NS`].

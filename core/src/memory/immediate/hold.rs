@@ -33,7 +33,8 @@ impl Drop for Held<'_> {
     }
 }
 
-/// How often tracks that others have are asked for again.
+/// How often tracks that others have are asked for again: a bound, for others may go on. Who finds them held for longer submits,
+/// which waits.
 const HOLD_ROUNDS: usize = 100;
 
 #[cold]

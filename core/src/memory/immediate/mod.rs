@@ -37,8 +37,11 @@ use crate::scalar::Scalar;
 
 /// Operands of such work, at most.
 pub(crate) const MAX_OPERANDS: usize = 3;
-/// Bytes at most of an operand that is not simply read where it lies.
+/// Bytes at most of an operand that is not simply read where it lies: it is gathered on the stack, which this bounds.
 pub(crate) const MAX_BYTES: usize = 8 << 10;
+/// Elements at most of rows that are moved, and of random numbers that are computed step by step: more are left to vectors and threads,
+/// in plans, which take longer to make than so few elements.
+pub(crate) const FEW_LEN: usize = 1 << 10;
 /// Bytes of a copy, of elements that lie in any way, that takes no longer than a submission.
 pub(crate) const COPIED_BYTES: usize = 32 << 10;
 /// Bytes at most of a result that is computed although it could be recorded instead, to be computed with what comes next:
@@ -232,7 +235,7 @@ fn flags(step: isize, k: usize) -> u32 {
     flag << k
 }
 
-/// Elements that one thread computes at least, of a shared function: whole lines of the cache.
+/// Elements that boundaries between the threads of a shared function are multiples of: whole lines of the cache, of any dtype.
 const BLOCK: usize = 64;
 
 /// The elements that an operation computes: their shape, and how they follow each other.

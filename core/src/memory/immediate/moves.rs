@@ -7,7 +7,7 @@ use std::num::Wrapping;
 use std::ops::Add;
 use std::sync::Arc;
 
-use super::{Constant, MAX_OPERANDS, Memories, Source, fresh_memory, hold_idle, place};
+use super::{Constant, FEW_LEN, MAX_OPERANDS, Memories, Source, fresh_memory, hold_idle, place};
 use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::memory::allocation::Allocation;
@@ -17,8 +17,6 @@ use crate::runtime::Device;
 use crate::scalar::Scalar;
 use crate::{Complex, bf16, f16};
 
-/// Elements of a row at most: more are moved by vectors and threads, in plans.
-const MAX_LEN: usize = 1 << 10;
 /// Elements of a mask that are looked at together.
 const TOGETHER: usize = 64;
 
@@ -88,7 +86,7 @@ impl<'a> MoveCall<'a> {
         let Source { allocation, layout } = source;
         let len = layout.len();
         // What elements are taken from is not gone through.
-        let most = if self.what == Move::Take && k == 0 { usize::MAX } else { MAX_LEN };
+        let most = if self.what == Move::Take && k == 0 { usize::MAX } else { FEW_LEN };
         let is_row = layout.ndim() == 1 && layout.is_c_contiguous() && (1..=most).contains(&len);
         if !is_row || allocation.device() != self.device {
             return false;

@@ -23,13 +23,12 @@ use stridewise_core::{
 };
 
 use super::text::{Parameters, c_type, component, vector};
-use super::{Argument, Key, Stage, Target, Work, Writer};
+use super::{Argument, GROUP, Key, Stage, Target, Work, Writer};
 use crate::emit;
 
 use tiles::Tiles;
 
-/// Work-items of a group on a GPU, and on a processor, where a group is a loop.
-const GROUP: usize = 256;
+/// Work-items of a group on a processor, where a group is a loop.
 const CPU_GROUP: usize = 64;
 /// Bytes that one access should have.
 const ACCESS_BYTES: usize = 16;

@@ -4,14 +4,12 @@ use std::fmt::Write as _;
 
 use stridewise_core::backend::{LaunchPlan, Operand};
 
-use super::{GROUP, arguments, call, declare, operands, places, program_text, space, space_type};
+use super::{arguments, call, declare, operands, places, program_text, space, space_type};
 use crate::kernels::text::{Parameters, c_type};
-use crate::kernels::{Argument, Key, Stage, Target, Writer};
+use crate::kernels::{Argument, BAND, GROUP, Key, Stage, Target, Writer};
 
 /// Groups at most: they go on from there in a loop.
 const MAX_TILE_GROUPS: usize = 1 << 20;
-/// Rows of tiles that groups which run at the same time take side by side.
-const BAND: usize = 8;
 
 /// Inputs that are read along another dimension than the outputs are written: their tiles turn in local memory.
 #[derive(Clone, Copy)]
@@ -25,8 +23,10 @@ pub(super) struct Tiles {
 }
 
 impl Tiles {
-    /// The least extent of both dimensions that makes tiles worth it.
-    const LEAST: usize = 32;
+    /// Elements of a tile's edge, where both dimensions have as many as the last one: with half or twice as many, what is turned
+    /// took as long.
+    const EDGES: [usize; 2] = [64, 32];
+    const LEAST: usize = Self::EDGES[1];
 
     pub(super) fn of(plan: &LaunchPlan, target: &Target) -> Option<Self> {
         let last = plan.dims.len().checked_sub(2)? + 1;
@@ -48,7 +48,7 @@ impl Tiles {
             sizes.map(|(i, _)| tile * plan.program.inputs()[i].size()).sum()
         };
         let fits = |edge: usize| bytes(edge) <= target.local_bytes * 3 / 4 && edge <= target.max_group;
-        let edge = [64, 32].into_iter().find(|&edge| fits(edge))?;
+        let edge = Self::EDGES.into_iter().find(|&edge| fits(edge))?;
         Some(Self { other, edge, turned })
     }
 

@@ -36,7 +36,7 @@ use super::reduce::numbers::{Names, Numbers};
 use super::reduce::space::Space;
 use super::reduce::state::Folding;
 use super::text::{Parameters, c_type};
-use super::{Argument, Key, Stage, Target, Work, Writer, reduce};
+use super::{Argument, BAND, Key, Stage, Target, Work, Writer, reduce};
 use crate::emit;
 
 /// Rows and columns from which on tiles are worth it.
@@ -47,8 +47,6 @@ const SPLIT_GROUPS: usize = 2;
 const PART: usize = 64;
 /// Parts of a sum at most.
 const MOST_PARTS: usize = 64;
-/// Rows of tiles that groups which run at the same time take side by side.
-const BAND: usize = 8;
 /// Bytes that a work-item reads from local memory at once.
 const VECTOR_BYTES: usize = 16;
 

@@ -26,16 +26,12 @@ use self::numbers::Numbers;
 use self::space::Space;
 use self::state::Folding;
 use self::text::{BLOCK, Ending, Form};
-use super::{Argument, Key, Stage, Target, Work, Writer};
+use super::{Argument, GROUP, GROUPS, Key, Stage, Target, Work, Writer};
 
-/// Work-items of a group, at most.
-const GROUP: usize = 256;
-/// Groups that a compute unit runs at the same time, about.
-const GROUPS: usize = 8;
 /// Groups per compute unit where an output's points are cut into parts: several rounds, so that the last is a small part.
-const SPLIT_GROUPS: usize = 32;
+const SPLIT_GROUPS: usize = 4 * GROUPS;
 /// The same where each part has a row of outputs to write.
-const SPLIT_GROUPS_ACROSS: usize = 16;
+const SPLIT_GROUPS_ACROSS: usize = 2 * GROUPS;
 /// Outputs next to each other that a group folds where its work-items share them.
 const COLUMNS: usize = 64;
 /// Folding fewer points than this is done by one work-item per output.

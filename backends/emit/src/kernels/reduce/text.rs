@@ -26,7 +26,7 @@ use crate::kernels::text::Parameters;
 use crate::kernels::{Key, Target};
 
 /// Passes of the unrolled loop before an accumulator goes to the stack of sums, so that errors grow as those of a
-/// pairwise sum.
+/// pairwise sum: a matter of accuracy, not of speed.
 pub(super) const BLOCK: usize = 16;
 /// Sums on the stack at most: one per binary digit of the number of blocks.
 const LEVELS: usize = 48;

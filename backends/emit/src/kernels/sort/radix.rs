@@ -45,11 +45,11 @@ const AREA_BYTES: usize = 2 * WAVES * DIGITS * 4;
 /// Bytes of local memory of a group beside those.
 const LOCAL_BYTES: usize = WAVES * DIGITS * 2 + DIGITS * (4 + 8);
 /// Blocks of a row from which on digits are faster than merging blocks.
-const LEAST_BLOCKS: usize = 16;
+const LEAST_BLOCKS: usize = 8;
 /// Elements from which on they are.
-const LEAST_POINTS: usize = 1 << 18;
+const LEAST_POINTS: usize = 1 << 17;
 /// Tiles that a work-item of the second kernel goes through, about.
-const TILES_EACH: usize = 16;
+const TILES_EACH: usize = 4;
 
 /// What the three kernels do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

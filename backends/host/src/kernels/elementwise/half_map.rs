@@ -20,10 +20,11 @@ use super::blocks::around;
 use super::cast::To;
 use super::map::{LaneFn, LaneFunction};
 use crate::kernels::entry::{ALL_SAME, Around, Body, FunctionKernel, Kernel, Level, SAME, StepFn};
+use crate::kernels::tuning::TILE_BYTES;
 use crate::simd::Lane;
 
-/// Elements that are converted at a time.
-const CHUNK: usize = 256;
+/// Elements that are converted at a time: three operands and the results have as many bytes as a tile.
+const CHUNK: usize = TILE_BYTES / (4 * size_of::<f32>());
 /// How far a `float32` result may be from the exact one, in units of its last place.
 const DOUBT_ULP: u32 = 2;
 

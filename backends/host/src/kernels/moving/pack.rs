@@ -119,7 +119,8 @@ unsafe fn gather_run<T: Copy>(isa: Isa, dst: *mut T, src: *const u8, stride: isi
     }
 }
 
-/// Elements from which on those that are a known step apart are moved by a call of a function for it.
+/// Elements from which on those that are a known step apart are moved by a call of a function for it: of fewer, each length has
+/// loops of its own ([`short_rows`]).
 pub(crate) const CALLED: usize = 16;
 
 contract! {

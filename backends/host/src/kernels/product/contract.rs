@@ -27,8 +27,6 @@ use crate::simd::Isa;
 
 /// Multiplications up to which a product is not worth several threads, nor is part of one.
 const SMALL: usize = 32 * 32 * 32;
-/// Parts of one product for each thread: one for who is early. Each packs its rows and columns for itself.
-const PARTS_PER_THREAD: usize = 2;
 /// Rows and columns of a part at least, and more than so many of the one or the other: where there are no more of either, the
 /// kernels cut the sums at other places, and the bits would depend on the number of parts.
 const PART_LEN: usize = 32;
@@ -39,7 +37,8 @@ const UNCUT: usize = 256;
 const FEW_LEN: usize = 4;
 /// Rows and columns at most of a product of which several threads do a part of each sum, as there are no parts of rows or columns.
 const SMALL_LEN: usize = 64;
-/// Products of such a part at least, and parts at most: neither depends on the number of threads, as the order of the sums does.
+/// Products of such a part at least, and parts at most, which bounds the memory of their sums: neither depends on the number of
+/// threads, as the order of the sums does.
 const DEPTH: usize = 1 << 12;
 const DEPTHS: usize = 64;
 /// Bytes of traffic that a multiplication is worth, one in as many.
@@ -236,11 +235,11 @@ impl Product {
         Ok(())
     }
 
-    /// Into how many parts of rows and of columns one product of floats is divided.
+    /// Into how many parts of rows and of columns one product of floats is divided. Each packs its rows and columns for itself.
     fn parts(&self, threads: usize) -> (usize, usize) {
         let (m, n) = (self.m.len, self.n.len);
         let work = m.saturating_mul(n).saturating_mul(self.k.len);
-        let wanted = if threads > 1 { (PARTS_PER_THREAD * threads).min(work / SMALL) } else { 1 };
+        let wanted = if threads > 1 { (split::PARTS * threads).min(work / SMALL) } else { 1 };
         let (mut rows, mut columns) = (1, 1);
         while rows * columns < wanted {
             let (by_rows, by_columns) = ([m / (2 * rows), n / columns], [n / (2 * columns), m / rows]);

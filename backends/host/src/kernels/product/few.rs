@@ -10,7 +10,8 @@ use super::matrices::{A, B, OUT, Product, Side};
 use crate::kernels::entry::{Kernel, contract, entry};
 use crate::simd::Isa;
 
-/// Rows and columns at most, of either factor: up to so many of either, there is a function for them.
+/// Rows and columns at most, of either factor: up to so many of either, there is a function for them. Which function
+/// computes a product decides its bits.
 const FEWER: usize = 4;
 const MOST: usize = 8;
 

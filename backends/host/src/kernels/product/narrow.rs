@@ -14,9 +14,9 @@ use crate::simd::Isa;
 pub(crate) const ROWS: usize = 1024;
 /// Rows of which each has sums of its own, so that none waits for the one before.
 const APART: usize = 4;
-/// Fewer rows are left to others.
+/// Fewer rows are left to others, which sum in another order.
 pub(crate) const LEAST: usize = 64;
-/// Columns at most.
+/// Columns at most, for the same reason.
 pub(crate) const MOST: usize = 16;
 
 /// A floating type.

@@ -17,13 +17,11 @@ use stridewise_core::{Dtype, Result, backend::LaunchPlan};
 use super::narrow::{self, Number, Steps, VectorFn};
 use crate::kernels::entry::{Kernel, entry};
 use crate::kernels::split::{self, Address};
-use crate::kernels::tuning::Tuning;
+use crate::kernels::tuning::{FIRST_CACHE_BYTES, Tuning};
 
 /// Rows that are summed by themselves, where there are many columns: threads share them, and their sums are as many of the bytes
 /// that are read.
 const ROWS: usize = 128;
-/// Bytes of the sums that are kept while rows are read: a part of the first cache.
-const KEPT_BYTES: usize = 16 << 10;
 /// Bytes at most of the sums of rows that are kept beside each other, or those of one block of columns: the windows of a row are a matrix
 /// of any size.
 const SUMS_BYTES: usize = 64 << 20;
@@ -31,7 +29,8 @@ const SUMS_BYTES: usize = 64 << 20;
 const GROUP: usize = 8;
 /// Elements that are multiplied at a time: whole vectors at every level. Of a row, so many sums are kept beside each other.
 const BLOCK: usize = 16;
-/// Rows that are multiplied with the vector at a time, so that it is read once for all of them.
+/// Rows that are multiplied with the vector at a time, so that it is read once for all of them: as many sums of [`BLOCK`] elements as
+/// registers hold.
 const TOGETHER: usize = 4;
 
 /// A vector of `k` elements times a matrix of `k` by `n`.
@@ -131,7 +130,7 @@ impl Vectors {
                 match narrow::kernel::<T>(self.n, tuning.isa).filter(|_| self.k >= narrow::LEAST) {
                     Some(run) => self.sums::<T>(run, (narrow::ROWS, self.n), tuning)?,
                     None => {
-                        let kept = KEPT_BYTES / size_of::<T>();
+                        let kept = FIRST_CACHE_BYTES / size_of::<T>();
                         self.sums::<T>(entry::<Sums<T>>(tuning.isa), (ROWS, kept), tuning)?;
                     }
                 }

@@ -17,7 +17,7 @@ use crate::kernels::plain::Plain;
 use crate::kernels::stream;
 use crate::simd::Lane;
 
-/// Bytes of the accumulators of one run.
+/// Bytes of the accumulators of one run, which decides on the order of sums, and so on their bits.
 pub(crate) const ACC_BYTES: usize = 256;
 /// Flag: the accumulators are not yet in use.
 pub(crate) const FIRST: u32 = 1;

@@ -19,8 +19,6 @@ use crate::kernels::program::tile::Scratch;
 use crate::kernels::split::{self, Address};
 use crate::simd::Isa;
 
-/// Bytes of a row's accumulators.
-pub(crate) const ROW_BYTES: usize = 16 << 10;
 /// How values are combined.
 pub(crate) enum Kind {
     Value(Folding),

@@ -20,7 +20,7 @@ use stridewise_core::{
 use super::cut::{Cut, Points, accumulator};
 use super::fold::ACC_BYTES;
 use super::folding::Folding;
-use super::partials::{Kind, Partials, ROW_BYTES, Run};
+use super::partials::{Kind, Partials, Run};
 use super::read::{input_alone, products, seconds, widening};
 use super::rows::ROWS;
 use crate::kernels::elementwise::step::resolve;
@@ -28,7 +28,7 @@ use crate::kernels::entry::StepFn;
 use crate::kernels::moving::space::{Access, Cursor, MAX_OPERANDS, Space, View};
 use crate::kernels::program::code::{Code, Slots, Target};
 use crate::kernels::program::tile::Tiles;
-use crate::kernels::tuning::{TILE_BYTES, Tuning};
+use crate::kernels::tuning::{FIRST_CACHE_BYTES, TILE_BYTES, Tuning};
 use crate::simd::Isa;
 
 /// Points of the rows at most that are computed several at a time.
@@ -240,7 +240,7 @@ impl Reduction {
         let segments = cut.segments();
         let width = if rows {
             let widest = acc.size().max(folded.size()).max(out_size);
-            (ROW_BYTES / widest).min(code.tile_len).min(post.tile_len)
+            (FIRST_CACHE_BYTES / widest).min(code.tile_len).min(post.tile_len)
         } else {
             (TILE_BYTES / 16).min(post.tile_len)
         };

@@ -13,7 +13,7 @@ use stridewise_core::{Dtype, Op, Result};
 use super::cut::{Cut, FEW, Points, SEGMENT, accumulator};
 use super::fold::{Accumulators, FIRST, LAST};
 use super::folding::{Folding, folding};
-use super::partials::{Kind, Partials, ROW_BYTES, Run};
+use super::partials::{Kind, Partials, Run};
 use super::read::{products, seconds, widening};
 use super::rows::ROWS;
 use crate::fork_join::{self, helping};
@@ -23,7 +23,9 @@ use crate::kernels::moving::space::SHORT_ROW;
 use crate::kernels::program::code::SLOT_BYTES;
 use crate::kernels::program::tile::Scratch;
 use crate::kernels::split::Address;
-use crate::kernels::tuning::{AT_ONCE_NS, GATHER_PS, NEAR_PS, READ_PS, Tuning, WAITED_NS, step_ps};
+use crate::kernels::tuning::{
+    AT_ONCE_NS, FIRST_CACHE_BYTES, GATHER_PS, NEAR_PS, READ_PS, Tuning, WAITED_NS, step_ps,
+};
 use crate::simd::Isa;
 
 /// Which threads take part in work at once.
@@ -200,7 +202,7 @@ pub(crate) unsafe fn fold_elements(
     let width = match (rows, gathered) {
         (false, _) => 1,
         (true, true) => GATHERED_BYTES / ROWS / size,
-        (true, false) => ROW_BYTES / size,
+        (true, false) => FIRST_CACHE_BYTES / size,
     };
     let late = fold.is_index() && !rows;
     let partials = Partials { kind, acc, rows, len: width.min(outputs), late };

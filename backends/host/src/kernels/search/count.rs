@@ -11,14 +11,12 @@ use stridewise_core::{
 
 use crate::fork_join;
 use crate::kernels::split::{self, Address};
-use crate::kernels::tuning::Tuning;
+use crate::kernels::tuning::{FIRST_CACHE_BYTES, TABLES, Tuning};
 
 /// What the tables are called in errors.
 const SCRATCH: &str = "scratch of a count";
-/// Tables of a thread that takes them in turns: a counter that is counted twice in a row waits for itself.
-const TABLES: usize = 4;
 /// Counters of a thread that has several tables at most: all of them stay in the first cache.
-const FEW: usize = 512;
+const FEW: usize = FIRST_CACHE_BYTES / TABLES / size_of::<i64>();
 /// Elements that a thread counts at least.
 const PART: usize = 16 << 10;
 /// Elements whose places are found before they are counted: by loops of which the compiler makes vector code where it can.

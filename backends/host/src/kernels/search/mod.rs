@@ -34,7 +34,7 @@ use super::select::TILE;
 use super::sort::Key;
 use super::sort::order::Order;
 use super::split;
-use super::tuning::Tuning;
+use super::tuning::{SECOND_CACHE_BYTES, Tuning};
 
 /// Views of the space.
 const DST: usize = 0;
@@ -43,12 +43,10 @@ const SRC: usize = 1;
 const TOGETHER: usize = 16;
 /// A table is made into ranks where no more than so many of its elements come upon each that is looked up.
 const WORTH: usize = 4;
-/// Bytes that a step of a search is worth.
-const STEP_BYTES: usize = 4;
 /// Elements of a table with each of which all are compared.
 const FEW: usize = 16;
-/// Numbers of the largest range of which each has a bit, and of one for each element that is looked up.
-const RANGE: u64 = 1 << 20;
+/// Numbers of the largest range of which each has a bit, and of one for each element that is looked up: an eighth of the second cache.
+const RANGE: u64 = SECOND_CACHE_BYTES as u64;
 
 /// What is written for each element.
 #[derive(Clone, Copy)]
@@ -136,7 +134,8 @@ unsafe fn ranked<T: Key>(space: &Space, table: &Table, dtype: Dtype, tuning: &Tu
         ranks.truncate(ranks.partition_point(|rank| rank.key() < nan));
     }
     let way = Way::of(table.found, &ranks, space.len(), tuning)?;
-    let bytes = 2 * size_of::<T>() + STEP_BYTES * way.steps(ranks.len());
+    // What is looked up, its place, and an element of the table for each step.
+    let bytes = size_of::<T>() * (2 + way.steps(ranks.len()));
     split::ranges(space.len(), space.row(), bytes, split::GRAIN, tuning.threads, &|start, end| {
         let mut room = [T::of(0); TILE];
         let mut found = [0_i64; TILE];

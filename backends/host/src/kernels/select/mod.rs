@@ -32,7 +32,8 @@ use super::split::{self, Address, LONG_PART};
 use super::tuning::Tuning;
 use crate::simd::Bytes;
 
-/// Bytes of a mask that are looked at together; a multiple of [`GROUP`].
+/// Bytes of a mask that are looked at together; a multiple of [`GROUP`]. A size of arrays on the stack: lists and copies, 10 KiB, stay
+/// in the first cache.
 pub(super) const TILE: usize = 512;
 /// Bytes of a mask that the functions of a level take at once.
 const GROUP: usize = 64;

@@ -36,7 +36,7 @@ const MOST_DIGITS: usize = 4;
 /// Elements from which on those of two bytes are counted: there are twice as many values, which are all looked at.
 const COUNTED: usize = 32 << 10;
 /// Places of elements of one byte that are put in order by counting, at least.
-const FEW_PLACES: usize = 256;
+const FEW_PLACES: usize = 64;
 /// A sort is worth as many passes over memory, roughly.
 const PASSES: usize = 16;
 
