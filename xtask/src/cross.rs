@@ -7,7 +7,8 @@
 
 use std::process::Command;
 
-use crate::{packages, targets};
+use crate::steps::given;
+use crate::{matrix, packages, targets};
 
 /// A target whose programs run here.
 pub(crate) struct Machine {
@@ -16,6 +17,8 @@ pub(crate) struct Machine {
     /// What links for it, and the Debian packages that have it and QEMU; none where the compiler and this system suffice.
     linker: Option<&'static str>,
     packages: &'static [&'static str],
+    /// How Fedora's are called, for who installs them by hand.
+    fedora: &'static str,
     /// The compiler's flags for it.
     flags: &'static str,
     /// What runs its programs, if this processor does not.
@@ -33,10 +36,18 @@ struct Emulator {
     processors: &'static [&'static str],
 }
 
+impl Emulator {
+    /// The beginning of its command lines; the program that it runs follows.
+    fn words(&self) -> [&'static str; 3] {
+        [self.program, "-L", self.libraries]
+    }
+}
+
 pub(crate) const ARM: Machine = Machine {
     target: "aarch64-unknown-linux-gnu",
     linker: Some("aarch64-linux-gnu-gcc"),
     packages: &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user"],
+    fedora: "; Fedora: gcc-aarch64-linux-gnu sysroot-aarch64-fc41-glibc qemu-user",
     flags: "",
     emulator: Some(Emulator {
         program: "qemu-aarch64",
@@ -51,6 +62,7 @@ pub(crate) const MUSL: Machine = Machine {
     target: "x86_64-unknown-linux-musl",
     linker: None,
     packages: &[],
+    fedora: "",
     flags: "",
     emulator: None,
     sample: "40",
@@ -61,6 +73,7 @@ pub(crate) const X86_32: Machine = Machine {
     target: "i686-unknown-linux-gnu",
     linker: Some("i686-linux-gnu-gcc"),
     packages: &["gcc-i686-linux-gnu", "libc6-dev-i386-cross"],
+    fedora: "",
     flags: "-Ctarget-feature=+crt-static",
     emulator: None,
     sample: "40",
@@ -71,6 +84,7 @@ pub(crate) const RISC_V: Machine = Machine {
     target: "riscv64gc-unknown-linux-gnu",
     linker: Some("riscv64-linux-gnu-gcc"),
     packages: &["gcc-riscv64-linux-gnu", "libc6-dev-riscv64-cross", "qemu-user"],
+    fedora: "",
     flags: "",
     emulator: Some(Emulator {
         program: "qemu-riscv64",
@@ -102,15 +116,16 @@ impl Machine {
     /// A message that says what is missing and why it could not be installed.
     pub(crate) fn ensure(&self) -> Result<(), String> {
         targets::ensure(self.target)?;
-        let missing = || self.tools().find(|tool| !packages::succeeds(tool, ["--version"]));
-        let Some(tool) = missing() else { return Ok(()) };
+        let tools = self.tools().collect::<Vec<_>>().join(" or ");
         let by_hand = format!(
-            "install a linker for {} and QEMU's user mode by hand (Debian, Ubuntu: {}), or leave the step out",
+            "install a linker for {} and QEMU's user mode by hand (Debian, Ubuntu: {}{})",
             self.target,
-            self.packages.join(" ")
+            self.packages.join(" "),
+            self.fedora
         );
-        packages::install(self.packages).map_err(|why| format!("{tool} is missing, and {why}; {by_hand}"))?;
-        missing().map_or(Ok(()), |tool| Err(format!("{tool} does not start; {by_hand}")))
+        let said = [&format!("{tools} is missing"), &format!("{tools} does not start"), &by_hand];
+        let there = || self.tools().all(|tool| packages::succeeds(tool, ["--version"]));
+        packages::ensure(there, self.packages, said.map(String::as_str))
     }
 
     /// A command of cargo's for it, which builds in a folder of its own.
@@ -127,7 +142,7 @@ impl Machine {
             command.env(variable("RUSTFLAGS"), self.flags);
         }
         if let Some(emulator) = &self.emulator {
-            command.env(variable("RUNNER"), format!("{} -L {}", emulator.program, emulator.libraries));
+            command.env(variable("RUNNER"), emulator.words().join(" "));
         }
         command
     }
@@ -135,8 +150,9 @@ impl Machine {
     /// A run of one of its programs.
     pub(crate) fn emulated(&self) -> Result<Command, String> {
         let emulator = self.emulator.as_ref().ok_or_else(|| format!("nothing emulates {}", self.target))?;
-        let mut command = Command::new(emulator.program);
-        command.args(["-L", emulator.libraries]);
+        let [program, arguments @ ..] = emulator.words();
+        let mut command = Command::new(program);
+        command.args(arguments);
         Ok(command)
     }
 
@@ -154,21 +170,21 @@ impl Machine {
     pub(crate) fn test(&self) -> Result<(), String> {
         self.ensure()?;
         crate::run_to_end(self.tests().arg("--no-run"))?;
-        let processors = self.emulator.as_ref().map_or(&[][..], |emulator| emulator.processors);
-        let run = |processor: Option<&str>| {
+        let processors: Vec<Option<&str>> = match &self.emulator {
+            Some(emulator) => emulator.processors.iter().copied().map(Some).collect(),
+            None => vec![None],
+        };
+        for processor in processors {
             let mut run = self.tests();
             run.args(["--quiet", "--no-fail-fast", "--"]);
             run.args(LEFT_OUT.iter().flat_map(|name| ["--skip", name]));
-            run.env(crate::matrix::SAMPLE, self.sample);
+            run.env(matrix::SAMPLE, given(matrix::SAMPLE, self.sample));
             if let Some(processor) = processor {
                 println!("on QEMU's {processor}");
                 run.env("QEMU_CPU", processor);
             }
-            crate::run_to_end(&mut run)
-        };
-        if processors.is_empty() {
-            return run(None);
+            crate::run_to_end(&mut run)?;
         }
-        processors.iter().try_for_each(|processor| run(Some(processor)))
+        Ok(())
     }
 }

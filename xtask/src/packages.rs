@@ -117,7 +117,7 @@ pub(crate) fn ensure_numpy() -> Result<(), String> {
 ///
 /// # Errors
 /// A message of these.
-fn ensure(there: impl Fn() -> bool, packages: &[&str], said: [&str; 3]) -> Result<(), String> {
+pub(crate) fn ensure(there: impl Fn() -> bool, packages: &[&str], said: [&str; 3]) -> Result<(), String> {
     if there() {
         return Ok(());
     }

@@ -6,6 +6,7 @@ use std::process::Command;
 use clap::{Arg, ArgAction, ArgMatches};
 
 use crate::opencl;
+use crate::steps::given;
 
 /// The least Python that the wheel is for.
 const LEAST: (u32, u32) = (3, 11);
@@ -148,9 +149,9 @@ pub(crate) fn test() -> Result<(), String> {
     ensure_peers();
     ensure_clients()?;
     // Of clients' own tests a sample, unless the variable asks for the whole.
-    let clients = std::env::var(CLIENTS_VARIABLE).unwrap_or_else(|_| "required".to_owned());
+    let clients = given(CLIENTS_VARIABLE, "required");
     // And of what runs on OpenCL's devices, whose runtimes compile a kernel for each test.
-    let opencl = std::env::var(OPENCL_VARIABLE).unwrap_or_else(|_| OPENCL_SAMPLE.to_owned());
+    let opencl = given(OPENCL_VARIABLE, OPENCL_SAMPLE);
     // By two processes: most tests compute on one thread, and little.
     crate::run_to_end(
         pytest().args(["--numprocesses=2", "."]).env(CLIENTS_VARIABLE, clients).env(OPENCL_VARIABLE, opencl),

@@ -53,8 +53,7 @@ impl Step {
     }
     /// How much of it runs, by a variable, unless whoever runs it has set that.
     pub(crate) fn sample(self, variable: &'static str, value: &str) -> Self {
-        let given = std::env::var(variable);
-        self.with(variable, given.unwrap_or_else(|_| value.to_owned()))
+        self.with(variable, given(variable, value))
     }
     pub(crate) fn slow(mut self) -> Self {
         self.slow = true;
@@ -176,6 +175,11 @@ pub(crate) fn run_all(steps: &[Step]) -> Result<(), String> {
     let failed = outcomes.iter().filter(|o| o.result.is_err()).count();
     println!("{} passed, {failed} failed", outcomes.len() - failed);
     if failed == 0 { Ok(()) } else { Err(format!("{failed} of {} steps failed", outcomes.len())) }
+}
+
+/// What a variable says, or else this.
+pub(crate) fn given(variable: &str, otherwise: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| otherwise.to_owned())
 }
 
 /// A command as one would type it.

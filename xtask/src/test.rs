@@ -19,11 +19,6 @@ const PLAIN: &[&str] =
     &["stridewise-core", "stridewise-host", "stridewise-conformance", "stridewise-exchange", "proptest"];
 const PLAIN_PRODUCTS: &[&str] = &["gemm-common", "gemm-f32", "gemm-f64", "gemm-c32", "gemm-c64"];
 
-/// Cargo's arguments for tests. All steps choose the same packages and features, so that they share one build.
-pub(crate) fn tests() -> String {
-    format!("test --locked --workspace --features {FEATURES}")
-}
-
 /// Cargo's arguments for such a step.
 fn small() -> String {
     let tests = PLAIN.iter().map(|package| ("test", package));
@@ -31,6 +26,11 @@ fn small() -> String {
     all.map(|(profile, package)| format!("--config profile.{profile}.package.{package}.opt-level=0 "))
         .chain(["--no-default-features".to_owned()])
         .collect()
+}
+
+/// Cargo's arguments for tests. All steps choose the same packages and features, so that they share one build.
+pub(crate) fn tests() -> String {
+    format!("test --locked --workspace --features {FEATURES}")
 }
 
 /// Runs a test that does something only where a variable is set, without OpenCL devices.
@@ -319,7 +319,7 @@ fn steps() -> Result<Vec<Step>, String> {
         )
         .with("RUSTC_BOOTSTRAP", "1")
         .with("RUSTFLAGS", "-Zsanitizer=thread")
-        .sample("STRIDEWISE_MATRIX_SAMPLE", "48")
+        .sample(matrix::SAMPLE, "48")
         .by_name(),
     );
     // Without that toolchain, clippy's `incompatible_msrv` looks after the standard library's part of the promise.

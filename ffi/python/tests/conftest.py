@@ -1,7 +1,7 @@
 """What the tests share: NumPy as the oracle, and arrays of every kind on the host and the default device."""
 
 import os
-from zlib import crc32
+from collections import Counter
 
 # SciPy reads it when it is imported, by whichever test is the first.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -20,16 +20,17 @@ DTYPES = [
 
 
 def pytest_collection_modifyitems(config, items):
-    """Of what runs on OpenCL's devices one test of so many, where a variable says so, always the same ones: their runtimes compile
-    a kernel for each."""
+    """Of each function's tests on OpenCL's devices one of so many, where a variable says so, from the first one on: their runtimes
+    compile a kernel for each."""
     every = int(os.environ.get("STRIDEWISE_OPENCL_SAMPLE", "1"))
-
-    def left_out(item):
-        device = getattr(item, "callspec", None) and item.callspec.params.get("device")
-        return isinstance(device, str) and device.startswith("opencl") and crc32(item.nodeid.encode()) % every
-
-    config.hook.pytest_deselected(items=[item for item in items if left_out(item)])
-    items[:] = [item for item in items if not left_out(item)]
+    seen, taken, left_out = Counter(), [], []
+    for item in items:
+        device = item.callspec.params.get("device") if hasattr(item, "callspec") else None
+        sampled = isinstance(device, str) and device.startswith("opencl")
+        (left_out if sampled and seen[item.function] % every else taken).append(item)
+        seen[item.function] += sampled
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = taken
 
 
 @pytest.fixture(params=KINDS)

@@ -177,8 +177,8 @@ fn step_ns(step: &Step) -> u64 {
     }
 }
 
-/// How long one thread copies or fills so much, roughly; with half or twice as
-/// long, copies of 24 Ki to 1 Mi `float32` took as long, as far as they can be told apart from drift.
+/// How long one thread copies or fills so much, roughly; with half or twice as long, copies of 24 Ki to 1 Mi `float32` took
+/// as long, as far as they can be told apart from drift.
 fn bytes_ns(bytes: usize) -> u64 {
     bytes as u64 / 8
 }
