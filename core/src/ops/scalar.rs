@@ -7,7 +7,7 @@ use super::{Alg, Analytic, Field, Float, Int, Parts, Real};
 use crate::Complex;
 
 macro_rules! float_scalar {
-    ($($t:ident $erf:path, $cbrt:path, $asinh:path, $acosh:path, $atanh:path;)*) => {$(
+    ($($t:ident $erf:path, $cbrt:path, $asinh:path, $acosh:path, $atanh:path, $mul_add:path, $hypot:path;)*) => {$(
         impl Alg for $t {
             type Mask = bool;
             #[inline(always)]
@@ -115,11 +115,12 @@ macro_rules! float_scalar {
             fn atanh(self) -> Self { $atanh(self) }
         }
         impl Float for $t {
-            fn mul_add(self, b: Self, c: Self) -> Self { <$t>::mul_add(self, b, c) }
+            #[inline(always)]
+            fn mul_add(self, b: Self, c: Self) -> Self { $mul_add(self, b, c) }
             fn atan2(self, x: Self) -> Self { <$t>::atan2(self, x) }
             fn hypot(self, other: Self) -> Self {
                 // Some C libraries answer NaN when the other number is a signalling NaN.
-                if self.is_infinite() || other.is_infinite() { <$t>::INFINITY } else { <$t>::hypot(self, other) }
+                if self.is_infinite() || other.is_infinite() { <$t>::INFINITY } else { $hypot(self, other) }
             }
             fn logaddexp(self, other: Self) -> Self {
                 // Infinite operands, and equal ones, have no difference to work with.
@@ -152,8 +153,20 @@ macro_rules! float_scalar {
 }
 // Where the standard library has no function, or a formula that loses digits.
 float_scalar! {
-    f32 libm::erff, libm::cbrtf, libm::asinhf, libm::acoshf, libm::atanhf;
-    f64 libm::erf, libm::cbrt, libm::asinh, libm::acosh, libm::atanh;
+    f32 libm::erff, libm::cbrtf, libm::asinhf, libm::acoshf, libm::atanhf, f32::mul_add, hypot_f32;
+    f64 libm::erf, libm::cbrt, libm::asinh, libm::acosh, libm::atanh, mul_add_f64, f64::hypot;
+}
+
+/// `a·b + c`, rounded once. Musl's function answers +0 where the product is negative, too small for any number, and `c` is +0.
+#[inline(always)]
+fn mul_add_f64(a: f64, b: f64, c: f64) -> f64 {
+    if cfg!(target_env = "musl") { libm::fma(a, b, c) } else { a.mul_add(b, c) }
+}
+
+/// √(x² + y²) by float64, where squares neither overflow nor lose bits: C libraries differ in how many they keep in float32.
+fn hypot_f32(x: f32, y: f32) -> f32 {
+    let (x, y) = (f64::from(x), f64::from(y));
+    (x * x + y * y).sqrt() as f32
 }
 
 macro_rules! complex_scalar {

@@ -3,7 +3,7 @@
 //! It is the level that other levels are compared with, and the only one where there is neither AVX2 nor
 //! AVX-512. `lanes!` implements [`Lane`] and `FloatBits` for `F32` and `F64` at once; 16-bit floats are
 //! computed in `F32` (`half.rs`). Everything rounds as the other levels do: where the target has no fused
-//! multiply-add, it is computed exactly (`fma_f32` by `float64`, `fma_f64` by the standard library), and a
+//! multiply-add, it is computed exactly (`fma_f32` by `float64`, `fma_f64` by the scalars' own), and a
 //! minimum of zeros of unlike sign is −0.
 //!
 //! Loads and stores are at any alignment, and `load_part` and `store_part` touch the elements that they are
@@ -11,6 +11,7 @@
 //! something, it is an array and a loop, which the compiler vectorises or not; that is the limit of this
 //! level, and not worth assembly as long as most processors have AVX2.
 
+use stridewise_core::ops::Float;
 use wide::{f32x4, f64x2, i32x4, i64x2, u32x4, u64x2};
 
 use super::{Bytes, FloatBits, HalfMemory, Lane, MAX_LEN, Single, float_lane, mask_type};
@@ -328,11 +329,11 @@ fn fma_to_odd(a: f64x2, b: [f32; 2], c: [f32; 2]) -> [f64; 2] {
     rounded.to_array()
 }
 
-/// `a·b + c` rounded once: the standard library's, which is exact on every target.
+/// `a·b + c` rounded once: that of the scalars, which is exact on every target.
 #[inline(always)]
 fn fma_f64(a: f64x2, b: f64x2, c: f64x2) -> f64x2 {
     let (a, b, c) = (a.to_array(), b.to_array(), c.to_array());
-    f64x2::from([a[0].mul_add(b[0], c[0]), a[1].mul_add(b[1], c[1])])
+    f64x2::from([0, 1].map(|i| Float::mul_add(a[i], b[i], c[i])))
 }
 
 /// The conversions of four f16, and of four bf16 that are rounded: tens of instructions each, so they are called.
