@@ -123,6 +123,14 @@ fn measured(options: &Options) -> Outcome<Report> {
         Some(filter) => Device::select(filter)?,
         None => default_device()?,
     };
+    if device.capabilities().process_memory && device != default_device()? {
+        return Err(format!(
+            "`--device` names {device}, and the rows of the host are arrays of the default device, {}; expected the same; set \
+             STRIDEWISE_DEVICE={device}",
+            default_device()?
+        )
+        .into());
+    }
     let part = |device: &Device, threads| -> Outcome<Device> {
         let parts = device.create_sub_devices(&Partition::ByCounts(vec![threads]))?;
         Ok(parts.into_iter().next().ok_or("no sub-device")?)

@@ -14,8 +14,11 @@ use crate::{matrix, packages, targets};
 pub(crate) struct Machine {
     /// Its name for the compiler.
     pub(crate) target: &'static str,
-    /// What links for it, and the Debian packages that have it and QEMU; none where the compiler and this system suffice.
+    /// What links for it; none where Rust and this system suffice.
     linker: Option<&'static str>,
+    /// What compiles C for it, for the tests of the C library; those are left out where there is none.
+    compiler: Option<&'static str>,
+    /// The Debian packages that have these and QEMU.
     packages: &'static [&'static str],
     /// How Fedora's are called, for who installs them by hand.
     fedora: &'static str,
@@ -46,6 +49,7 @@ impl Emulator {
 pub(crate) const ARM: Machine = Machine {
     target: "aarch64-unknown-linux-gnu",
     linker: Some("aarch64-linux-gnu-gcc"),
+    compiler: None,
     packages: &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user"],
     fedora: "; Fedora: gcc-aarch64-linux-gnu sysroot-aarch64-fc41-glibc qemu-user",
     flags: "",
@@ -57,12 +61,13 @@ pub(crate) const ARM: Machine = Machine {
     sample: "400",
 };
 
-/// Linux without glibc: the compiler brings the C library, and this processor runs it.
+/// Linux without glibc: Rust brings the C library, and this processor runs it. Programs in C use the library, too.
 pub(crate) const MUSL: Machine = Machine {
     target: "x86_64-unknown-linux-musl",
     linker: None,
-    packages: &[],
-    fedora: "",
+    compiler: Some("musl-gcc"),
+    packages: &["musl-tools"],
+    fedora: "; Fedora: musl-gcc",
     flags: "",
     emulator: None,
     sample: "40",
@@ -72,6 +77,7 @@ pub(crate) const MUSL: Machine = Machine {
 pub(crate) const X86_32: Machine = Machine {
     target: "i686-unknown-linux-gnu",
     linker: Some("i686-linux-gnu-gcc"),
+    compiler: None,
     packages: &["gcc-i686-linux-gnu", "libc6-dev-i386-cross"],
     fedora: "",
     flags: "-Ctarget-feature=+crt-static",
@@ -83,6 +89,7 @@ pub(crate) const X86_32: Machine = Machine {
 pub(crate) const RISC_V: Machine = Machine {
     target: "riscv64gc-unknown-linux-gnu",
     linker: Some("riscv64-linux-gnu-gcc"),
+    compiler: None,
     packages: &["gcc-riscv64-linux-gnu", "libc6-dev-riscv64-cross", "qemu-user"],
     fedora: "",
     flags: "",
@@ -107,7 +114,8 @@ impl Machine {
 
     /// What has to start here.
     fn tools(&self) -> impl Iterator<Item = &'static str> {
-        self.linker.into_iter().chain(self.emulator.as_ref().map(|emulator| emulator.program))
+        let compilers = self.linker.into_iter().chain(self.compiler);
+        compilers.chain(self.emulator.as_ref().map(|emulator| emulator.program))
     }
 
     /// Installs what links and runs its programs, and the standard library.
@@ -170,6 +178,11 @@ impl Machine {
     pub(crate) fn test(&self) -> Result<(), String> {
         self.ensure()?;
         crate::run_to_end(self.tests().arg("--no-run"))?;
+        if let Some(compiler) = self.compiler {
+            let mut programs = self.cargo("test");
+            programs.args(["--package", "stridewise-c", "--quiet", "--no-fail-fast"]);
+            crate::run_to_end(programs.env("CC", compiler))?;
+        }
         let processors: Vec<Option<&str>> = match &self.emulator {
             Some(emulator) => emulator.processors.iter().copied().map(Some).collect(),
             None => vec![None],

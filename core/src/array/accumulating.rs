@@ -14,6 +14,7 @@ use crate::form::{
     AtomicOp, Coordinate, Fence, Kernel, KernelBuilder, Level, MemoryOrder, MemoryScope, NdRange, Operand,
 };
 use crate::kernel::Argument;
+use crate::layout::Dims;
 use crate::layout::{Layout, Order, SliceItem};
 use crate::lazy::immediate::Moving;
 use crate::lazy::{Pass, Walk, handing_on};
@@ -260,7 +261,7 @@ impl UsmArray {
         let pass = Pass {
             program: handing_on(self.dtype, Some(Dtype::I64)),
             family: Family::Accumulate { op, axis },
-            dims: places.shape().into(),
+            dims: Dims::from_slice(places.shape()),
             inputs: SmallVec::from([Walk::along(values), Walk::along(places)]),
             output: Walk { array: self, strides: SmallVec::from_slice(&[0]) },
         };

@@ -48,7 +48,7 @@ pub fn concat(arrays: &[&UsmArray], axis: Option<isize>) -> Result<UsmArray> {
         return concat(&heap::collect("arrays", &flat)?, Some(0));
     };
     let axis = normalize_axis("axis", axis, arrays[0].ndim())?;
-    let mut shape: Dims = arrays[0].shape().into();
+    let mut shape = Dims::from_slice(arrays[0].shape());
     shape[axis] = 0;
     for (number, array) in arrays.iter().enumerate() {
         let fits = array.ndim() == shape.len()

@@ -47,7 +47,7 @@ impl UsmArray {
         let places = selected.places()?;
         let values = flat.take(&places, Some(0), IndexMode::Clip)?;
         let order = values.argsort(0, descending)?.slice(&range(k))?;
-        let mut shape: Dims = self.shape().into();
+        let mut shape = Dims::from_slice(self.shape());
         shape[axis] = k;
         let shape: Vec<isize> = shape.iter().map(|extent| extent.cast_signed()).collect();
         places.take(&order, Some(0), IndexMode::Clip)?.reshape(&shape).map(Some)

@@ -312,7 +312,7 @@ impl UsmArray {
             ));
         }
         let indices = resolve(indices, self.shape()[axis], mode, write.then_some(self))?;
-        let mut own: Dims = self.shape().into();
+        let mut own = Dims::from_slice(self.shape());
         own[axis] = 1;
         let mut dims = broadcast_shapes(&[&own, indices.shape()])?;
         dims[axis] = indices.shape()[axis];
@@ -329,7 +329,11 @@ impl UsmArray {
         }
         Ok(Addressing {
             strides: (0..self.ndim()).map(stride).collect(),
-            places: smallvec::smallvec![Places { axis: place, strides: indices.strides().into(), indices }],
+            places: smallvec::smallvec![Places {
+                axis: place,
+                strides: Strides::from_slice(indices.strides()),
+                indices
+            }],
             dims,
         })
     }

@@ -206,7 +206,12 @@ impl UsmArray {
         if !fits || !room || !self.device().capabilities().immediate {
             return Ok(None);
         }
-        let shape: Dims = [m, n].into_iter().filter(|&extent| extent > 1).collect();
+        let mut shape = Dims::new();
+        for extent in [m, n] {
+            if extent > 1 {
+                shape.push(extent);
+            }
+        }
         let kind = self.usm_kind().combine(other.usm_kind());
         let out = Self::empty(&self.queue, &shape, dtype, kind)?;
         // Along rows, columns and what is summed; a vector has no steps of the extent that it has not.
@@ -218,10 +223,12 @@ impl UsmArray {
             }
         };
         let (a, b, to) = (self.strides(), other.strides(), out.strides());
+        // What is summed along comes last.
+        shape.push(k);
         let pass = Pass {
             program: product(dtype)?,
             family: Family::Reduce { fold: Fold::Op(Op::Add), reduced: 1, finish: None, stored: None },
-            dims: shape.iter().copied().chain([k]).collect(),
+            dims: shape,
             inputs: smallvec::smallvec![
                 Walk { array: self, strides: steps(a[0], 0, a[a.len() - 1]) },
                 Walk { array: other, strides: steps(0, b[b.len() - 1], b[0]) },

@@ -291,7 +291,7 @@ impl Selected {
             let target = out.slice(&[SliceItem::Slice { start: Some(first), stop: Some(end), step: 1 }])?;
             let along = |own: &[isize], rest: &[isize]| own.iter().chain(rest).copied().collect();
             let addressing = Addressing {
-                dims: values.shape().into(),
+                dims: Dims::from_slice(values.shape()),
                 strides: along(&vec![0; numbers.ndim()], &target.strides()[1..]),
                 places: smallvec::smallvec![Places {
                     axis: IndexedAxis { extent: part.count, stride: target.strides()[0] },
@@ -523,7 +523,7 @@ impl UsmArray {
         let rest = &values.strides()[1..];
         // Where the mask is false before its first true element, the number is −1; what is read there is not used.
         let addressing = Addressing {
-            dims: self.shape().into(),
+            dims: Dims::from_slice(self.shape()),
             strides: std::iter::repeat_n(0, ndim).chain(rest.iter().copied()).collect(),
             places: smallvec::smallvec![Places {
                 axis: IndexedAxis { extent, stride: values.strides()[0] },

@@ -186,7 +186,7 @@ impl UsmArray {
         let axis = axis.map(|axis| normalize_axis("axis", axis, self.ndim())).transpose()?;
         // Repeated along an axis of its own behind the one named, or behind all.
         let behind = axis.map_or(self.ndim(), |axis| axis + 1);
-        let mut shape: Dims = self.shape().into();
+        let mut shape = Dims::from_slice(self.shape());
         shape.insert(behind, count);
         let spread = self.expand_dims(&[behind.cast_signed()])?.broadcast_to(&shape)?.copy_in(Order::C)?;
         let Some(axis) = axis else { return spread.reshape(&[-1]) };

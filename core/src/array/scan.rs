@@ -86,7 +86,7 @@ impl UsmArray {
             }
         };
         let dtype = self.scan_dtype(scan, dtype)?;
-        let mut shape: Dims = self.shape().into();
+        let mut shape = Dims::from_slice(self.shape());
         shape[axis] += usize::from(include_initial);
         let out = Self::empty_in(self.result_order(), &self.queue, &shape, dtype, self.usm_kind())?;
         let part = |range: SliceItem| {
@@ -106,8 +106,8 @@ impl UsmArray {
                 false => Arc::new(Program::convert(self.dtype, dtype)),
             },
             family: Family::Scan { fold: scan.fold() },
-            dims: input.shape().into(),
-            inputs: SmallVec::from_iter([Walk::along(&input)]),
+            dims: Dims::from_slice(input.shape()),
+            inputs: smallvec::smallvec![Walk::along(&input)],
             output: Walk::along(&output),
         };
         pass.submit(&self.queue, &[])?;
@@ -157,7 +157,7 @@ impl UsmArray {
             // As NumPy has it, what would be before and behind is of differences alone.
             return Ok(self.clone());
         }
-        let mut shape: Dims = self.shape().into();
+        let mut shape = Dims::from_slice(self.shape());
         shape[axis] = 1;
         let fitted = |edge: Option<&Self>| {
             edge.map(

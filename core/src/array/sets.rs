@@ -12,6 +12,7 @@ use super::{Reduction, UsmArray};
 use crate::dtype::{Dtype, DtypeKind};
 use crate::error::Result;
 use crate::layout::SliceItem;
+use crate::layout::{Dims, Strides};
 use crate::lazy::immediate::Moving;
 use crate::lazy::{Pass, Walk};
 use crate::memory::heap;
@@ -91,11 +92,11 @@ impl Runs {
         let numbers = running(&self.first)?.binary(Op::Subtract, Scalar::I64(1))?;
         let flat = out.reshape(&[-1])?;
         let addressing = Addressing {
-            dims: order.shape().into(),
+            dims: Dims::from_slice(order.shape()),
             strides: smallvec::smallvec![0],
             places: smallvec::smallvec![Places {
                 axis: IndexedAxis { extent: flat.len(), stride: 1 },
-                strides: order.strides().into(),
+                strides: Strides::from_slice(order.strides()),
                 indices: order.clone(),
             }],
         };
@@ -110,7 +111,7 @@ fn firsts(sorted: &UsmArray) -> Result<Option<UsmArray>> {
     let pass = |out| Pass {
         program: Arc::new(Program::handing_on(sorted.dtype(), [], Some(Scalar::I64(0)))),
         family: Family::Runs { axis: IndexedAxis { extent: len, stride: 1 } },
-        dims: sorted.shape().into(),
+        dims: Dims::from_slice(sorted.shape()),
         inputs: smallvec::smallvec![Walk::along(sorted)],
         output: Walk { array: out, strides: smallvec::smallvec![0] },
     };

@@ -85,8 +85,8 @@ impl UsmArray {
         let pass = Pass {
             program: handing_on(self.dtype(), None),
             family,
-            dims: from.shape().into(),
-            inputs: SmallVec::from_iter([Walk::along(&from)]),
+            dims: Dims::from_slice(from.shape()),
+            inputs: smallvec::smallvec![Walk::along(&from)],
             output: Walk::along(&to),
         };
         if !selects {
@@ -148,7 +148,7 @@ impl UsmArray {
     /// The places of the first `k` of the sorted elements along an axis, where the device finds them without sorting all.
     fn top(&self, k: usize, axis: usize, descending: bool) -> Result<Option<Self>> {
         let from = self.with_last(axis)?;
-        let mut shape = Dims::from(self.shape());
+        let mut shape = Dims::from_slice(self.shape());
         shape[axis] = k;
         let out = Self::empty(self.queue(), &shape, Dtype::I64, self.usm_kind())?;
         if out.is_empty() {
@@ -161,8 +161,8 @@ impl UsmArray {
         let pass = Pass {
             program: handing_on(self.dtype(), None),
             family: Family::Top { descending, axis: IndexedAxis { extent: k, stride } },
-            dims: from.shape().into(),
-            inputs: SmallVec::from_iter([Walk::along(&from)]),
+            dims: Dims::from_slice(from.shape()),
+            inputs: smallvec::smallvec![Walk::along(&from)],
             output: places,
         };
         let found = pass.submit_if_native(self.queue())?;

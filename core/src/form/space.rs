@@ -98,6 +98,9 @@ pub struct Space {
     pub group: [usize; MAX_SPACE_DIMS],
 }
 
+/// Items of a launch at most.
+const MOST_ITEMS: usize = isize::MAX as usize / 4;
+
 fn three(extents: &[usize]) -> [usize; MAX_SPACE_DIMS] {
     let mut all = [1; MAX_SPACE_DIMS];
     all[MAX_SPACE_DIMS - extents.len()..].copy_from_slice(extents);
@@ -110,8 +113,8 @@ impl Space {
     ///
     /// # Errors
     /// [`Error::Axis`] where it has not the kernel's dimensions, [`Error::Value`] for groups that are empty, too large or
-    /// do not divide the items, or have more private memory than there is, [`Error::Overflow`] for more items than an `int64`
-    /// counts.
+    /// do not divide the items, or have more private memory than there is, [`Error::Overflow`] for a quarter of
+    /// [`isize::MAX`] items or more.
     pub fn new(kernel: &Kernel, range: &NdRange, most: usize, private: u64) -> Result<Self> {
         let dims = kernel.form().dims;
         let group_dims = range.group.as_ref().map_or(dims, SmallVec::len);
@@ -125,12 +128,12 @@ impl Space {
         }
         let global = three(&range.global);
         // Group ids times group extents stay in range too.
-        let len = global.iter().try_fold(1_i64, |len, &extent| len.checked_mul(i64::try_from(extent).ok()?));
-        if len.is_none_or(|len| len > i64::MAX / 4) {
+        let len = global.iter().try_fold(1_usize, |len, &extent| len.checked_mul(extent));
+        if len.is_none_or(|len| len > MOST_ITEMS) {
             return Err(Error::overflow(
                 "nd_range",
                 format!("{:?}", range.global),
-                "fewer than 2⁶¹ items",
+                format!("{MOST_ITEMS} items at most"),
                 "launch the kernel several times, over parts",
             ));
         }

@@ -105,7 +105,7 @@ impl Layout {
     /// An axis out of range or named twice; a window that is longer than its axis or has no element; too many dimensions.
     pub(crate) fn windows(&self, extents: &[usize], axes: &[isize]) -> Result<Self> {
         let axes = normalize_axes("axis", axes, self.ndim())?;
-        let (mut shape, mut strides) = (Dims::from(self.shape()), Strides::from(self.strides()));
+        let (mut shape, mut strides) = (Dims::from_slice(self.shape()), Strides::from_slice(self.strides()));
         for (&window, &axis) in extents.iter().zip(&axes) {
             let extent = self.shape()[axis];
             if window == 0 || window > extent {

@@ -51,7 +51,7 @@ impl Known {
             start,
             bytes: memory.bytes(),
             first: start + layout.offset() * dtype.size(),
-            shape: layout.shape().into(),
+            shape: Dims::from_slice(layout.shape()),
             dtype,
             name: None,
             cut: None,

@@ -32,7 +32,7 @@ pub(crate) struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// Through an array of the iteration space's own shape.
     pub(crate) fn along(array: &'a UsmArray) -> Self {
-        Self { array, strides: array.strides().into() }
+        Self { array, strides: Strides::from_slice(array.strides()) }
     }
 
     fn placed(&self) -> Result<Placed> {

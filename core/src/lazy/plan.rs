@@ -183,7 +183,7 @@ pub(crate) fn reduce(
     // What would be stored comes first: it decides on the order.
     let walks = || stored.iter().map(|(layout, _)| *layout).chain(inputs.iter().map(Input::layout));
     let first = usize::from(stored.is_some());
-    let kept_strides: SmallVec<[Strides; 4]> = std::iter::once(output.layout.strides().into())
+    let kept_strides: SmallVec<[Strides; 4]> = std::iter::once(Strides::from_slice(output.layout.strides()))
         .chain(walks().map(|layout| along(&kept, layout)))
         .collect();
     let outer = coalesce(&extents(&kept), &slices(&kept_strides), true);

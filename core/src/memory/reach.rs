@@ -37,11 +37,10 @@ pub(super) fn check_step(step: &Step, accesses: &[Access]) -> Result<()> {
 /// Checks that every operand of plans reaches only into the region of an access of its mode.
 pub(super) fn check(plans: &[LaunchPlan], stated: &Stated<'_>) -> Result<()> {
     for plan in plans {
-        for operand in operands(plan) {
-            if !stated.contains(&operand, &plan.dims) {
-                return Err(unstated(operand.operand, &plan.dims));
-            }
-        }
+        each_operand(plan, |operand| match stated.contains(&operand, &plan.dims) {
+            true => Ok(()),
+            false => Err(unstated(operand.operand, &plan.dims)),
+        })?;
     }
     Ok(())
 }
@@ -84,9 +83,9 @@ impl<'a> Stated<'a> {
             }
             Self::Many([reads, writes]) => {
                 let ranges = if operand.mode == Mode::Read { reads } else { writes };
-                let [low, high] = operand.reach(dims);
-                let behind = ranges.partition_point(|range| range.start as i128 <= low);
-                behind > 0 && high <= ranges[behind - 1].end as i128
+                let Some(reach) = operand.reach(dims) else { return false };
+                let behind = ranges.partition_point(|range| range.start <= reach.start);
+                behind > 0 && reach.end <= ranges[behind - 1].end
             }
         }
     }
@@ -104,14 +103,25 @@ pub(super) struct Reaching<'a> {
     indexed: &'a [IndexedAxis],
 }
 
-/// The operands of a plan that are in memory.
-pub(super) fn operands(plan: &LaunchPlan) -> impl Iterator<Item = Reaching<'_>> {
+/// Looks at each operand of a plan that is in memory, until one is refused. (As an iterator, a chain of two, it takes several times as long.)
+pub(super) fn each_operand<'a, E>(
+    plan: &'a LaunchPlan,
+    mut look: impl FnMut(Reaching<'a>) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
     let dtypes = plan.program.inputs();
-    let in_memory = plan.inputs.iter().enumerate().filter(|&(i, _)| !plan.program.is_index(i));
-    let reads = in_memory.map(|(i, operand)| (operand, dtypes[i].size(), Mode::Read, i));
-    let writes = plan.outputs.iter().enumerate();
-    let writes = writes.map(|(i, operand)| (operand, plan.output_dtype(i).size(), Mode::Write, i));
-    reads.chain(writes).map(|(operand, size, mode, number)| {
+    for (i, operand) in plan.inputs.iter().enumerate() {
+        if !plan.program.is_index(i) {
+            look(Reaching::of(plan, operand, dtypes[i].size(), Mode::Read, i))?;
+        }
+    }
+    for (i, operand) in plan.outputs.iter().enumerate() {
+        look(Reaching::of(plan, operand, plan.output_dtype(i).size(), Mode::Write, i))?;
+    }
+    Ok(())
+}
+
+impl<'a> Reaching<'a> {
+    fn of(plan: &'a LaunchPlan, operand: &'a Operand, size: usize, mode: Mode, number: usize) -> Self {
         let indexed: &[IndexedAxis] = match (&plan.family, mode, number) {
             (Family::Gather { axes }, Mode::Read, 0) | (Family::Scatter { axes }, Mode::Write, 0) => axes,
             (
@@ -134,28 +144,38 @@ pub(super) fn operands(plan: &LaunchPlan) -> impl Iterator<Item = Reaching<'_>> 
             | (Family::Expand { axis, .. }, Mode::Read, 0) => std::slice::from_ref(axis),
             _ => &[],
         };
-        Reaching { operand, size, mode, number, indexed }
-    })
-}
+        Self { operand, size, mode, number, indexed }
+    }
 
-impl Reaching<'_> {
-    /// The first address that it reaches over the plan's dimensions, and the one behind the last.
-    fn reach(&self, dims: &[usize]) -> [i128; 2] {
+    /// The addresses that it reaches over the plan's dimensions; `None` where some of them are none.
+    fn reach(&self, dims: &[usize]) -> Option<Range<usize>> {
         let Self { operand, size, indexed, .. } = *self;
-        let (mut low, mut high) = (operand.ptr.addr() as i128, (operand.ptr.addr() + size) as i128);
-        let along = dims.iter().copied().zip(operand.strides.iter().copied());
-        for (extent, stride) in along.chain(indexed.iter().map(|axis| (axis.extent, axis.stride))) {
-            let reach = (extent as i128 - 1) * stride as i128 * size as i128;
-            if reach < 0 { low += reach } else { high += reach }
+        let start = operand.ptr.addr();
+        let mut range = start..start.checked_add(size)?;
+        let mut along = |extent: usize, stride: isize| {
+            let reach = extent.saturating_sub(1).checked_mul(stride.unsigned_abs())?.checked_mul(size)?;
+            if stride < 0 {
+                range.start = range.start.checked_sub(reach)?;
+            } else {
+                range.end = range.end.checked_add(reach)?;
+            }
+            Some(())
+        };
+        for (&extent, &stride) in dims.iter().zip(&operand.strides) {
+            along(extent, stride)?;
         }
-        [low, high]
+        for axis in indexed {
+            along(axis.extent, axis.stride)?;
+        }
+        Some(range)
     }
 
     /// Whether it stays, over the plan's dimensions, inside a range of bytes of an allocation.
     pub(super) fn is_within(&self, dims: &[usize], allocation: &Allocation, range: &Range<usize>) -> bool {
-        let [low, high] = self.reach(dims);
-        let start = allocation.ptr().addr() as i128;
-        start + range.start as i128 <= low && high <= start + range.end as i128
+        let start = allocation.ptr().addr();
+        self.reach(dims).is_some_and(|reach| {
+            start + range.start <= reach.start && reach.end <= start.saturating_add(range.end)
+        })
     }
 }
 

@@ -64,6 +64,9 @@ impl LaunchPlan {
         let Family::Reduce { fold: Fold::Op(Op::Add), finish: None, stored: None, .. } = &self.family else {
             return None;
         };
+        if self.matrices().is_some() {
+            return None;
+        }
         let (dtype, converted) = self.factors()?;
         let sides = self.sides();
         let &[first, second] = &sides[..] else { return None };
@@ -98,6 +101,9 @@ impl LaunchPlan {
             None => dtype,
             Some(finish) => rounded(finish)?,
         };
+        if let Some([m, n, k]) = self.matrices() {
+            return Some(MatrixProduct { dtype, converted, out, m, n, k, batch: SmallVec::new() });
+        }
         let mut sides = self.sides();
         // The longest dimension of each kind is a side of the matrices; what is left are matrices to do one by one.
         let mut take = |kind: &dyn Fn([isize; 3]) -> bool, only: bool| {
@@ -106,9 +112,9 @@ impl LaunchPlan {
             let several = of_kind().count() > 1;
             (!(only && several)).then(|| sides.remove(d))
         };
-        let k = take(&|[a, b, out]| out == 0 && a != 0 && b != 0, true)?;
-        let m = take(&|[a, b, out]| out != 0 && a != 0 && b == 0, false)?;
-        let n = take(&|[a, b, out]| out != 0 && a == 0 && b != 0, false)?;
+        let k = take(&is_summed, true)?;
+        let m = take(&is_row, false)?;
+        let n = take(&is_column, false)?;
         // Another dimension that is folded, of either operand alone.
         let folded = sides.iter().any(|side| side.steps[OUT] == 0);
         (!folded).then_some(MatrixProduct { dtype, converted, out, m, n, k, batch: sides })
@@ -140,6 +146,19 @@ impl LaunchPlan {
             .then(|| (dtype, program.inputs().iter().any(|&input| input != dtype)))
     }
 
+    /// Rows, columns and what is summed along, where there is one dimension of each kind and no other: such merge with nothing.
+    fn matrices(&self) -> Option<[ProductSide; 3]> {
+        let [m, n, k] = self.dims[..] else { return None };
+        let [a, b] = &self.inputs[..] else { return None };
+        let out = &self.outputs[0];
+        let side =
+            |d: usize, len: usize| ProductSide { len, steps: [a.strides[d], b.strides[d], out.strides[d]] };
+        let sides = [side(0, m), side(1, n), side(2, k)];
+        let [m, n, k] = sides.map(|side| side.steps);
+        let plain = is_row(m) && is_column(n) && is_summed(k) && self.dims.iter().all(|&len| len > 1);
+        plain.then_some(sides)
+    }
+
     /// The dimensions that are not of extent 1, in the order in which the first input has them in memory, and merged: several
     /// summed dimensions are one where they lie so in both operands, whatever the order of the plan.
     fn sides(&self) -> SmallVec<[ProductSide; MAX_PLAN_DIMS]> {
@@ -162,6 +181,21 @@ impl LaunchPlan {
         }
         all
     }
+}
+
+/// Whether a dimension, by what its operands step along it, is of the first input and the output.
+fn is_row([a, b, out]: [isize; 3]) -> bool {
+    out != 0 && a != 0 && b == 0
+}
+
+/// Whether it is of the second input and the output.
+fn is_column([a, b, out]: [isize; 3]) -> bool {
+    out != 0 && a == 0 && b != 0
+}
+
+/// Whether it is of both inputs, and summed along.
+fn is_summed([a, b, out]: [isize; 3]) -> bool {
+    out == 0 && a != 0 && b != 0
 }
 
 /// The 16-bit float that a finish converts each sum to; `None` where it does anything else.

@@ -11,13 +11,16 @@ mod shade;
 
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/jacksboro_dem.npy");
 
+/// The static library, which every target has. Where programs have the C library in them, it is the only one.
+const STATIC: &str = "libstridewise_c.a";
+const MUSL: bool = cfg!(target_env = "musl");
+
 /// The folder of the libraries, which cargo has built for these tests.
 fn libraries() -> PathBuf {
     let test = std::env::current_exe().unwrap();
-    let shared = format!("{}stridewise_c{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let folders = test.ancestors().skip(1).take(2);
-    let found = folders.map(Path::to_owned).find(|folder| folder.join(&shared).exists());
-    found.unwrap_or_else(|| panic!("{shared} is not beside {}", test.display()))
+    let found = folders.map(Path::to_owned).find(|folder| folder.join(STATIC).exists());
+    found.unwrap_or_else(|| panic!("{STATIC} is not beside {}", test.display()))
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +35,8 @@ fn build(source: &str, link: Link) -> PathBuf {
     let name = Path::new(source).file_stem().unwrap().to_str().unwrap();
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{link:?}"));
     let libraries = libraries();
-    let mut compiler = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
+    let by_default = if MUSL { "musl-gcc" } else { "cc" };
+    let mut compiler = Command::new(std::env::var_os("CC").unwrap_or_else(|| by_default.into()));
     compiler
         .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-g"])
         // The examples use nothing beyond C11 and POSIX threads.
@@ -43,13 +47,15 @@ fn build(source: &str, link: Link) -> PathBuf {
         .arg("-o")
         .arg(&program);
     match link {
+        _ if MUSL => {
+            compiler.arg(libraries.join(STATIC)).args(["-static", "-lgcc_eh"]);
+        }
         Link::Shared => {
             compiler.arg("-L").arg(&libraries).arg("-lstridewise_c");
             compiler.arg(format!("-Wl,-rpath,{}", libraries.display()));
         }
         Link::Static => {
-            compiler.arg(libraries.join("libstridewise_c.a"));
-            compiler.args(["-ldl", "-lgcc_s"]);
+            compiler.arg(libraries.join(STATIC)).args(["-ldl", "-lgcc_s"]);
         }
     }
     let output = compiler.args(["-lm", "-lpthread"]).output().unwrap();

@@ -26,14 +26,15 @@ pub(crate) fn run(device: &Device, plan: &LaunchPlan, inputs: &[Source<'_>], out
     if memory.iter().flatten().any(|allocation| allocation.device() != device) {
         return false;
     }
-    let reaches = reach::operands(plan).all(|operand| {
+    let within = reach::each_operand(plan, |operand| {
         let Source { allocation, layout } = match operand.mode {
             Mode::Read => inputs[operand.number],
             Mode::Write => output,
         };
-        operand.is_within(&plan.dims, allocation, &layout.byte_range(operand.size))
+        let is_within = operand.is_within(&plan.dims, allocation, &layout.byte_range(operand.size));
+        if is_within { Ok(()) } else { Err(()) }
     });
-    if !reaches {
+    if within.is_err() {
         return false;
     }
     let Some(immediate) = device.backend().immediate() else { return false };

@@ -108,16 +108,16 @@ fn recognise(plan: &LaunchPlan, isa: Isa) -> Option<Product> {
     let size = product.dtype.size().cast_signed();
     let bytes =
         |side: &ProductSide| Side { len: side.len, steps: side.steps.map(|step| step.wrapping_mul(size)) };
-    let batch: SmallVec<[Side; MAX_PLAN_DIMS]> = product.batch.iter().map(bytes).collect();
-    let dims: SmallVec<[usize; MAX_PLAN_DIMS]> = batch.iter().map(|side| side.len).collect();
     let operands = [&plan.inputs[A], &plan.inputs[B], &plan.outputs[0]];
-    let view = |view: usize| View {
-        ptr: operands[view].ptr.as_ptr(),
-        size: product.dtype.size(),
-        strides: batch.iter().map(|side| side.steps[view]).collect(),
-        index: false,
-    };
-    let views = [A, B, OUT].into_iter().map(view).collect();
+    let (mut dims, mut views) = (SmallVec::<[usize; MAX_PLAN_DIMS]>::new(), SmallVec::new());
+    dims.extend(product.batch.iter().map(|side| side.len));
+    for (view, operand) in operands.into_iter().enumerate() {
+        let mut strides = SmallVec::new();
+        for side in &product.batch {
+            strides.push(bytes(side).steps[view]);
+        }
+        views.push(View { ptr: operand.ptr.as_ptr(), size: product.dtype.size(), strides, index: false });
+    }
     let [m, n, k] = [&product.m, &product.n, &product.k].map(bytes);
     Some(Product { dtype: product.dtype, m, n, k, batch: Space::new(&dims, views, isa) })
 }

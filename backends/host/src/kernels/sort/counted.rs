@@ -148,7 +148,7 @@ impl Rows {
             // SAFETY: the row has an element at `i`, which is below its length. There is a power of two of
             // counters, for each value in each table.
             unsafe { *counts.get_unchecked_mut((table + self.load(row, i) as usize) & last) += 1 };
-            table += values;
+            table = table.wrapping_add(values);
         }
     }
 
