@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 
 use clap::{Arg, ArgAction, ArgMatches};
 
-use crate::packages::{install, succeeds};
+use crate::packages::succeeds;
+use crate::python;
 
 /// The package of the benchmarks.
 const PACKAGE: &str = "stridewise-benches";
@@ -73,12 +74,8 @@ fn wants_peers(arguments: &[String]) -> bool {
 /// There is no environment.
 fn ensure_python(folder: &Path) -> Result<(), String> {
     let (python, pip) = (folder.join("bin").join("python"), folder.join("bin").join("pip"));
-    let make =
-        || crate::run_to_end(Command::new("python3").args(["-m", "venv"]).arg(folder).stdin(Stdio::null()));
-    if !succeeds(&pip, ["--version"]) && make().is_err() {
-        // Debian's Python comes without what makes environments.
-        install(&["python3-venv"])?;
-        make()?;
+    if !succeeds(&pip, ["--version"]) {
+        python::new_environment(folder)?;
     }
     for (module, package) in PYTHON_PEERS {
         // To find a module is quick, to load some of them is not.

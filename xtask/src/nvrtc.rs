@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::programs::Program;
+use crate::python;
 
 /// The package, and the version that texts are known to be compiled by.
 const PACKAGE: &str = "nvidia-cuda-nvrtc==13.0.88";
@@ -33,8 +34,7 @@ pub(crate) fn ensure() -> Result<(), String> {
     }
     let by_hand = |why: String| format!("{why}; install NVRTC by hand ({BY_HAND}), or leave the step out");
     let folder = folder();
-    crate::run_to_end(Command::new("python3").args(["-m", "venv"]).arg(&folder).stdin(Stdio::null()))
-        .map_err(by_hand)?;
+    python::new_environment(&folder).map_err(by_hand)?;
     let mut pip = Command::new(folder.join("bin").join("pip"));
     pip.args(["install", "--quiet", "--disable-pip-version-check", PACKAGE]).stdin(Stdio::null());
     crate::run_to_end(&mut pip).map_err(by_hand)?;

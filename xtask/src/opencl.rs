@@ -2,10 +2,11 @@
 //! installation.
 
 use std::fs::read_dir;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::packages::{install, succeeds};
+use crate::python;
 
 /// The variable that tells a loader which runtimes to load: one, or a folder of their names.
 pub(crate) const VENDORS: &str = "OCL_ICD_VENDORS";
@@ -156,13 +157,8 @@ fn install_intel() -> Result<(), String> {
     }
     let folder = intel_folder();
     let pip = folder.join("bin").join("pip");
-    let make = |folder: &Path| {
-        crate::run_to_end(Command::new("python3").args(["-m", "venv"]).arg(folder).stdin(Stdio::null()))
-    };
-    if !succeeds(&pip, ["--version"]) && make(&folder).is_err() {
-        // Debian's Python comes without what makes environments.
-        install(&["python3-venv"])?;
-        make(&folder)?;
+    if !succeeds(&pip, ["--version"]) {
+        python::new_environment(&folder)?;
     }
     println!("installing {} into {}", INTEL.name, folder.display());
     let mut command = Command::new(pip);

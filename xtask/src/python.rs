@@ -1,15 +1,17 @@
 //! `cargo xtask python`: the wheel of the Python module, and an environment that has it installed.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use clap::{Arg, ArgAction, ArgMatches};
 
-use crate::opencl;
 use crate::steps::given;
+use crate::{opencl, packages};
 
 /// The least Python that the wheel is for.
 const LEAST: (u32, u32) = (3, 11);
+/// The Debian packages of a Python that makes environments.
+const PACKAGES: &[&str] = &["python3", "python3-venv"];
 /// What builds the wheel, and what its tests compare with.
 const TOOLS: &[&str] =
     &["maturin>=1.16,<2", "pytest", "pytest-xdist", "numpy", "hypothesis", "array-api-strict>=2.5", "mypy"];
@@ -78,14 +80,26 @@ pub(crate) fn program_of(environment: &Path, name: &str) -> PathBuf {
     environment.join(folder).join(name)
 }
 
-/// Makes an environment, where it is not there yet, by a Python that is new enough.
+/// Makes an environment, where it is not there yet, by a Python that is new enough. One is installed where there is none, or where it
+/// lacks the module `venv`, as Debian's does.
 ///
 /// # Errors
-/// There is none, or it lacks the module `venv`.
+/// What is missing, why it could not be installed, and how to do it by hand.
 pub(crate) fn new_environment(folder: &Path) -> Result<(), String> {
-    let python3 = find_python()?;
-    crate::run_to_end(Command::new(&python3).args(["-m", "venv"]).arg(folder))
-        .map_err(|why| format!("{why}; install the module venv of {python3} (Debian, Ubuntu: python3-venv)"))
+    let make = || {
+        let mut command = Command::new(find_python()?);
+        crate::run_to_end(command.args(["-m", "venv"]).arg(folder).stdin(Stdio::null()))
+    };
+    let by_hand = |why: String| {
+        let packages = PACKAGES.join(" ");
+        format!(
+            "{why}; install Python 3.11 or later with its module venv by hand (Debian, Ubuntu: {packages})"
+        )
+    };
+    make().or_else(|missing| {
+        packages::install(PACKAGES).map_err(|why| by_hand(format!("{missing}, and {why}")))?;
+        make().map_err(by_hand)
+    })
 }
 
 /// Builds the wheel and installs it.
@@ -225,7 +239,7 @@ fn find_python() -> Result<String, String> {
     let named = std::env::var("PYTHON").ok();
     let candidates = named.into_iter().chain(["python3", "python"].map(str::to_owned));
     candidates.into_iter().find(|python| crate::packages::succeeds(python, ["-c", &check])).ok_or_else(|| {
-        format!("there is no Python {major}.{minor} or later; install one, or name it in the variable PYTHON")
+        format!("there is no Python {major}.{minor} or later, or it is not named in the variable PYTHON")
     })
 }
 
