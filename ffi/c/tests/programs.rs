@@ -29,6 +29,15 @@ enum Link {
     Static,
 }
 
+/// What unwinds panics without glibc: Rust's own, as that of a compiler that is for glibc asks glibc.
+fn unwinder() -> PathBuf {
+    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    let output = rustc.args(["--print", "target-libdir", "--target", &target]).output().unwrap();
+    let folder = String::from_utf8(output.stdout).unwrap();
+    Path::new(folder.trim()).join("self-contained").join("libunwind.a")
+}
+
 /// Builds a program of this crate's folder, or of a path.
 fn build(source: &str, link: Link) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -48,7 +57,7 @@ fn build(source: &str, link: Link) -> PathBuf {
         .arg(&program);
     match link {
         _ if MUSL => {
-            compiler.arg(libraries.join(STATIC)).args(["-static", "-lgcc_eh"]);
+            compiler.arg(libraries.join(STATIC)).arg("-static").arg(unwinder());
         }
         Link::Shared => {
             compiler.arg("-L").arg(&libraries).arg("-lstridewise_c");
