@@ -104,7 +104,10 @@ pub(crate) fn is_contraction(plan: &LaunchPlan, isa: Isa) -> bool {
 
 /// The matrix products that a reduction is and that there are kernels for.
 fn recognise(plan: &LaunchPlan, isa: Isa) -> Option<Product> {
-    let product = plan.product().filter(|product| !product.converted && product.out == product.dtype)?;
+    let product = plan.product()?;
+    if product.converted || product.out != product.dtype {
+        return None;
+    }
     let size = product.dtype.size().cast_signed();
     let bytes =
         |side: &ProductSide| Side { len: side.len, steps: side.steps.map(|step| step.wrapping_mul(size)) };
