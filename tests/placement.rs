@@ -268,6 +268,22 @@ fn errors_and_panics_of_host_tasks_are_their_events() {
 }
 
 #[test]
+fn an_array_that_is_there_has_its_times_still() {
+    let queue = Queue::new(&host(2), QueueProperties { profiling: true, in_order: false }).unwrap();
+    for len in [1, 16, 100_000] {
+        let x = Array::<f32>::on(&queue).ones([len]).unwrap().sqrt();
+        x.event().unwrap().wait().unwrap();
+        let times = x.event().unwrap().profiling_info().unwrap();
+        assert!(times.started <= times.ended, "{len}: {times:?}");
+        // What is read since is another command.
+        let sum = &x + &x;
+        assert_eq!(x.event().unwrap().profiling_info().unwrap(), times, "{len}");
+        sum.event().unwrap().wait().unwrap();
+        assert!(sum.event().unwrap().profiling_info().unwrap().ended >= times.ended, "{len}");
+    }
+}
+
+#[test]
 fn profiling_is_asked_for() {
     let device = host(2);
     let queue = Queue::new(&device, QueueProperties { profiling: true, in_order: false }).unwrap();

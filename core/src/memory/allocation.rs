@@ -77,6 +77,8 @@ const HANDED_OUT: u32 = 4;
 const PART: u32 = 8;
 /// It is a file's.
 const MAPPED: u32 = 16;
+/// It has the event of a write, for its times.
+const TIMED: u32 = 32;
 /// One lease that is open; the bits above count them.
 const LEASE: u32 = 1 << 8;
 const LEASES: u32 = !(LEASE - 1);
@@ -345,6 +347,10 @@ impl Allocation {
             PART => self.whole().is_some_and(|whole| whole.marked(READ_ONLY)),
             _ => true,
         }
+    }
+    /// Notes that it has the event of a write, for its times: it is not kept for another array then.
+    pub(super) fn mark_timed(&self) {
+        self.marks.fetch_or(TIMED, Ordering::AcqRel);
     }
     pub(crate) fn mark_read_only(&self) {
         self.marks.fetch_or(READ_ONLY, Ordering::AcqRel);

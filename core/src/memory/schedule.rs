@@ -299,6 +299,12 @@ pub(super) unsafe fn submit(
         let regions = of_one.iter().map(|access| (&access.region, access.mode));
         tracks[position(&of_one[0])].record_all(regions, &event);
     }
+    for access in accesses.iter().filter(|access| access.mode == Mode::Write) {
+        if queue.has_profiling() {
+            access.allocation.mark_timed();
+        }
+        tracks[position(access)].note_times(queue.has_profiling().then_some(&event));
+    }
     drop(tracks);
     seen.submitted(queue, &event, &waits, bytes);
     Ok(Event::new(event, waits.into_iter().map(|w| w.event).collect()))
@@ -432,10 +438,14 @@ pub(crate) fn barrier_in(queue: &Queue, depends: &[Event], batch: &mut Batch<'_>
 /// An event that is complete when all writes to an allocation that are under way now are.
 pub(crate) fn last_write(allocation: &Arc<Allocation>, queue: &Queue) -> Result<Event> {
     let mut waits = Vec::new();
-    allocation.track().conflicts(&Region::bytes(0..allocation.bytes()), Mode::Read, &mut waits);
+    let track = allocation.track();
+    track.conflicts(&Region::bytes(0..allocation.bytes()), Mode::Read, &mut waits);
+    let timed = track.timed();
+    drop(track);
     merge(&mut waits);
     match waits.len() {
-        0 => Ok(Event::ready()),
+        // It is over, and has its times still.
+        0 => Ok(timed.map_or_else(Event::ready, |event| Event::new(event, Vec::new()))),
         1 => Ok(Event::new(waits.remove(0).event, Vec::new())),
         _ => submit_plain(queue, Command::Barrier, waits, &[], &mut Batch::new(queue)),
     }

@@ -137,6 +137,8 @@ struct Lists {
     next_view: u64,
     /// Length of the list of accesses at which it is searched for finished ones.
     search_at: usize,
+    /// The event of the last write, where it has time stamps: for who asks after its end.
+    timed: Option<Arc<dyn Event>>,
 }
 
 /// Somebody has the track, or keeps others from adding to it.
@@ -392,6 +394,23 @@ impl Track {
             "no open view that forbids this: while one reads, nobody writes; while one writes, nobody else reads or writes",
             "drop the view first: end its block, or call `drop`",
         ))
+    }
+
+    /// Notes the event of a write, if it has time stamps.
+    pub(super) fn note_times(&mut self, event: Option<&Arc<dyn Event>>) {
+        match event {
+            Some(event) => self.0.get_or_insert_default().timed = Some(Arc::clone(event)),
+            None => {
+                if let Some(lists) = &mut self.0 {
+                    lists.timed = None;
+                }
+            }
+        }
+    }
+
+    /// The event of the last write, where it has time stamps.
+    pub(super) fn timed(&self) -> Option<Arc<dyn Event>> {
+        self.0.as_ref()?.timed.clone()
     }
 
     /// Whether no access may be under way and no host view is open.

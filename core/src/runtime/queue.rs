@@ -142,10 +142,14 @@ impl Queue {
     pub fn is_in_order(&self) -> bool {
         self.0.properties.in_order
     }
+    /// Whether its events have time stamps.
+    pub(crate) fn has_profiling(&self) -> bool {
+        self.0.properties.profiling
+    }
     /// Whether work may be done while it is submitted: there is no order to keep, no time to take, and nobody notes it.
     #[inline]
     pub(crate) fn allows_immediate(&self) -> bool {
-        !self.0.properties.in_order && !self.0.properties.profiling && !capture::any_open()
+        !self.0.properties.in_order && !self.has_profiling() && !capture::any_open()
     }
 
     /// Submits all recorded work of arrays of this queue.
