@@ -113,6 +113,19 @@ pub(crate) fn ensure_numpy() -> Result<(), String> {
     ensure(have_numpy, NUMPY_PACKAGES, ["python3 has no NumPy", "python3 does not find NumPy", by_hand])
 }
 
+/// Installs what runs a process as on an older processor, where it is missing.
+///
+/// # Errors
+/// A message that says what is missing and why it could not be installed.
+pub(crate) fn ensure_emulator() -> Result<(), String> {
+    if !cfg!(target_arch = "x86_64") {
+        return Err("there are none for this processor".to_owned());
+    }
+    let by_hand = "install QEMU's user mode by hand (Debian: qemu-user; Fedora: qemu-user)";
+    let there = || succeeds("qemu-x86_64", ["--version"]);
+    ensure(there, &["qemu-user"], ["qemu-x86_64 is missing", "qemu-x86_64 does not start", by_hand])
+}
+
 /// Installs packages where something is not there. Said are what is missing, what is so where they do not help, and what to do by hand.
 ///
 /// # Errors

@@ -162,6 +162,10 @@ fn build_with(debug: bool, hardly: &[&str]) -> Result<(), String> {
 pub(crate) fn test() -> Result<(), String> {
     ensure_peers();
     ensure_clients()?;
+    // Those on older processors are skipped without.
+    if let Err(why) = packages::ensure_emulator() {
+        println!("without older processors: {why}");
+    }
     // Of clients' own tests a sample, unless the variable asks for the whole.
     let clients = given(CLIENTS_VARIABLE, "required");
     // And of what runs on OpenCL's devices, whose runtimes compile a kernel for each test.
