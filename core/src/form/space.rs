@@ -113,8 +113,8 @@ impl Space {
     ///
     /// # Errors
     /// [`Error::Axis`] where it has not the kernel's dimensions, [`Error::Value`] for groups that are empty, too large or
-    /// do not divide the items, or have more private memory than there is, [`Error::Overflow`] for a quarter of
-    /// [`isize::MAX`] items or more.
+    /// do not divide the items, or have more private memory than there is, [`Error::Overflow`] for more items
+    /// than a quarter of [`isize::MAX`].
     pub fn new(kernel: &Kernel, range: &NdRange, most: usize, private: u64) -> Result<Self> {
         let dims = kernel.form().dims;
         let group_dims = range.group.as_ref().map_or(dims, SmallVec::len);
