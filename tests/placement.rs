@@ -269,7 +269,8 @@ fn errors_and_panics_of_host_tasks_are_their_events() {
 
 #[test]
 fn an_array_that_is_there_has_its_times_still() {
-    let queue = Queue::new(&host(2), QueueProperties { profiling: true, in_order: false }).unwrap();
+    let device = host(2);
+    let queue = Queue::new(&device, QueueProperties { profiling: true, in_order: false }).unwrap();
     for len in [1, 16, 100_000] {
         let x = Array::<f32>::on(&queue).ones([len]).unwrap().sqrt();
         x.event().unwrap().wait().unwrap();
@@ -281,6 +282,8 @@ fn an_array_that_is_there_has_its_times_still() {
         sum.event().unwrap().wait().unwrap();
         assert!(sum.event().unwrap().profiling_info().unwrap().ended >= times.ended, "{len}");
     }
+    // An event that memory has does not have the memory.
+    assert_eq!(device.pool_statistics().live_bytes, 0);
 }
 
 #[test]
