@@ -119,15 +119,15 @@ fn main() -> Outcome<()> {
 
 /// Measures the rows, and prints them.
 fn measured(options: &Options) -> Outcome<Report> {
+    let default = default_device()?;
     let mut device = match &options.device {
         Some(filter) => Device::select(filter)?,
-        None => default_device()?,
+        None => default.clone(),
     };
-    if device.capabilities().process_memory && device != default_device()? {
+    if device.capabilities().process_memory && device != default {
         return Err(format!(
-            "`--device` names {device}, and the rows of the host are arrays of the default device, {}; expected the same; set \
-             STRIDEWISE_DEVICE={device}",
-            default_device()?
+            "`--device` names {device}, and the rows of the host are arrays of the default device, {default}; expected the same; set \
+             STRIDEWISE_DEVICE={device}"
         )
         .into());
     }

@@ -14,8 +14,7 @@ use crate::form::{
     AtomicOp, Coordinate, Fence, Kernel, KernelBuilder, Level, MemoryOrder, MemoryScope, NdRange, Operand,
 };
 use crate::kernel::Argument;
-use crate::layout::Dims;
-use crate::layout::{Layout, Order, SliceItem};
+use crate::layout::{Dims, Layout, Order, SliceItem};
 use crate::lazy::immediate::Moving;
 use crate::lazy::{Pass, Walk, handing_on};
 use crate::memory::immediate::Move;

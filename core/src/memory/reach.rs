@@ -103,7 +103,7 @@ pub(super) struct Reaching<'a> {
     indexed: &'a [IndexedAxis],
 }
 
-/// Looks at each operand of a plan that is in memory, until one is refused. (As an iterator, a chain of two, it takes several times as long.)
+/// Looks at each operand of a plan that is in memory, until one is refused: in loops, as each small call does it.
 pub(super) fn each_operand<'a, E>(
     plan: &'a LaunchPlan,
     mut look: impl FnMut(Reaching<'a>) -> std::result::Result<(), E>,

@@ -117,7 +117,7 @@ fn recognise(plan: &LaunchPlan, isa: Isa) -> Option<Product> {
     for (view, operand) in operands.into_iter().enumerate() {
         let mut strides = SmallVec::new();
         for side in &product.batch {
-            strides.push(bytes(side).steps[view]);
+            strides.push(side.steps[view].wrapping_mul(size));
         }
         views.push(View { ptr: operand.ptr.as_ptr(), size: product.dtype.size(), strides, index: false });
     }
