@@ -352,6 +352,9 @@ impl Allocation {
     pub(super) fn mark_timed(&self) {
         self.marks.fetch_or(TIMED, Ordering::AcqRel);
     }
+    pub(super) fn is_timed(&self) -> bool {
+        self.marked(TIMED)
+    }
     pub(crate) fn mark_read_only(&self) {
         self.marks.fetch_or(READ_ONLY, Ordering::AcqRel);
     }

@@ -299,11 +299,13 @@ pub(super) unsafe fn submit(
         let regions = of_one.iter().map(|access| (&access.region, access.mode));
         tracks[position(&of_one[0])].record_all(regions, &event);
     }
-    for access in accesses.iter().filter(|access| access.mode == Mode::Write) {
-        if queue.has_profiling() {
-            access.allocation.mark_timed();
-        }
-        tracks[position(access)].note_times(queue.has_profiling().then_some(&event));
+    let timed = queue.has_profiling().then_some(&event);
+    // Of memory that has times or is to have them, which is rare.
+    let noted =
+        |access: &&Access| access.mode == Mode::Write && (timed.is_some() || access.allocation.is_timed());
+    for access in accesses.iter().filter(noted) {
+        access.allocation.mark_timed();
+        tracks[position(access)].note_times(timed);
     }
     drop(tracks);
     seen.submitted(queue, &event, &waits, bytes);
